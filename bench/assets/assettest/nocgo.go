@@ -1,0 +1,5 @@
+//go:build !cgo
+
+package assettest
+
+const cgo = false
