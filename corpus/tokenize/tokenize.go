@@ -1,0 +1,64 @@
+package tokenize
+
+// Span is a half-open byte range of the source text. Texts of 2 GiB and more do
+// not fit: cut them before AppendSpans.
+type Span struct{ Start, End int32 }
+
+// Tokenizer turns text into token ids. A Tokenizer keeps caches and scratch
+// memory, so it serves one goroutine at a time; Clone gives each worker its own
+// over the same shared vocabulary.
+type Tokenizer interface {
+	// AppendIDs appends the ids of text to dst, without special tokens. Invalid
+	// UTF-8 is repaired as Python's errors='replace' does and counted. An added
+	// token that stands literally in the text, such as [CLS], becomes its id, as in
+	// the reference.
+	//
+	// Elements between the length and the capacity of the result may have been
+	// overwritten, as may those of dst: give a capacity that ends where another
+	// slice of the same array begins (dst[:n:n]). Nothing beyond the capacity is
+	// touched. Nothing is allocated but dst's growth and scratch memory, which a
+	// word of max_input_chars_per_word characters bounds, except by tokenizers of
+	// which Info.Plain is true.
+	AppendIDs(dst []int32, text []byte) []int32
+	// AppendSpans is AppendIDs that also appends, for every id, the byte range in
+	// text of the whole pre-token (word) that the id belongs to: from the first
+	// byte to the last of the characters that reached the word. text must be
+	// shorter than 2 GiB (1<<31 bytes); AppendIDs has no such limit. What is said
+	// there of elements between length and capacity holds for spans too.
+	AppendSpans(dst []int32, spans []Span, text []byte) ([]int32, []Span)
+	// Template says which special tokens surround a text or a pair. It is shared:
+	// do not change it.
+	Template() Template
+	// Special gives the ids of the special tokens; -1 where there is none.
+	Special() Special
+	// VocabSize is the number of ids, added tokens included: one more than the
+	// largest id.
+	VocabSize() int
+	// Repaired counts the invalid UTF-8 sequences replaced so far by this value.
+	Repaired() int64
+	// Reset empties the caches and the count (a measurement starts cold).
+	Reset()
+	// Clone gives an independent tokenizer, caches empty, that shares the
+	// read-only tables.
+	Clone() Tokenizer
+}
+
+// Special holds the ids of the special tokens; -1 where there is none.
+type Special struct{ CLS, SEP, PAD, UNK, MASK int32 }
+
+// Info describes a loaded tokenizer.json.
+type Info struct {
+	Kind       string // "WordPiece"
+	Vocab      int    // entries, added tokens included
+	Added      int    // added tokens, special ones included
+	Truncation int    // max_length that the file carries, 0 = none; never honoured
+	Padding    int    // fixed padding that the file carries, 0 = none, -1 = longest; never honoured
+	Lowercase  bool   // the model is uncased
+	// StripAccents says whether accents are stripped (strip_accents, which follows
+	// lowercase when the file leaves it null).
+	StripAccents bool
+	// Plain says that the file has added tokens matched after normalisation
+	// ("normalized": true), which only the plain implementation does: exact, but
+	// at some 3 MB/s instead of hundreds, and it allocates.
+	Plain bool
+}
