@@ -1,0 +1,342 @@
+package onnx
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"encbench/engine/model"
+	"encbench/engine/model/modeltest"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata from what the code does now")
+
+const (
+	tinyMean = "../model/testdata/tiny-bert-mean"
+	tinyCLS  = "../model/testdata/tiny-bert-cls"
+)
+
+func open(t testing.TB, dir string) *model.Model {
+	t.Helper()
+	m, err := model.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	return m
+}
+
+func build(t testing.TB, m *model.Model, opt Options) []byte {
+	t.Helper()
+	b, err := Build(m, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// outline is what a test wants to know of a graph.
+type outline struct {
+	nodes    []node
+	elems    map[string]ElemType
+	external map[string]map[string]string // location, offset, length by initializer
+}
+
+type node struct {
+	op, domain     string
+	inputs, output []string
+}
+
+func (n node) String() string {
+	op := n.op
+	if n.domain != "" {
+		op = n.domain + ":" + op
+	}
+	return fmt.Sprintf("%s = %s(%s)", strings.Join(n.output, ", "), op, strings.Join(n.inputs, ", "))
+}
+
+// read parses a graph with the package's own reader.
+func read(t testing.TB, graph []byte) outline {
+	t.Helper()
+	d := newDecoder(bytes.NewReader(graph), int64(len(graph)))
+	o := outline{elems: map[string]ElemType{}, external: map[string]map[string]string{}}
+	err := d.message(int64(len(graph)), func(f field) (bool, error) {
+		if f.number != modelGraph {
+			return false, nil
+		}
+		return true, d.nested(f, func(in field) (bool, error) {
+			switch in.number {
+			case graphNode:
+				n, err := d.node(in)
+				o.nodes = append(o.nodes, n)
+				return true, err
+			case graphInitializer:
+				return true, d.initializer(in, &o)
+			}
+			return false, nil
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func (d *decoder) node(f field) (n node, err error) {
+	err = d.nested(f, func(in field) (bool, error) {
+		if in.number == nodeAttribute || in.number == nodeName {
+			return false, nil
+		}
+		s, err := d.text(in)
+		switch in.number {
+		case nodeInput:
+			n.inputs = append(n.inputs, s)
+		case nodeOutput:
+			n.output = append(n.output, s)
+		case nodeOp:
+			n.op = s
+		case nodeDomain:
+			n.domain = s
+		}
+		return true, err
+	})
+	return n, err
+}
+
+func (d *decoder) initializer(f field, o *outline) error {
+	name, entries := "", map[string]string{}
+	var elem int64
+	err := d.nested(f, func(in field) (used bool, err error) {
+		switch in.number {
+		case tensorName:
+			name, err = d.text(in)
+		case tensorType:
+			elem, err = d.number(in, f.end)
+		case tensorExternal:
+			var kv [2]string
+			err = d.nested(in, func(e field) (bool, error) {
+				s, err := d.text(e)
+				kv[e.number-entryKey] = s
+				return true, err
+			})
+			entries[kv[0]] = kv[1]
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	o.elems[name] = ElemType(elem)
+	if len(entries) > 0 {
+		o.external[name] = entries
+	}
+	return err
+}
+
+// TestBuildListing compares the nodes with a listing that a reader can check.
+func TestBuildListing(t *testing.T) {
+	for _, c := range []struct {
+		name, dir string
+		opt       Options
+	}{
+		{"mean", tinyMean, Options{}}, {"mean-mask", tinyMean, Options{Mask: true}},
+		{"cls", tinyCLS, Options{}}, {"cls-mask", tinyCLS, Options{Mask: true}},
+	} {
+		var b strings.Builder
+		for _, n := range read(t, build(t, open(t, c.dir), c.opt)).nodes {
+			fmt.Fprintln(&b, n)
+		}
+		path := filepath.Join("testdata", c.name+".txt")
+		if *update {
+			if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b.String() != string(want) {
+			t.Errorf("the graph of %s differs from %s; run with -update and read the difference", c.name, path)
+		}
+	}
+}
+
+// TestBuildIsWhole checks that every value is made before it is used, once, and
+// that nothing is made in vain.
+func TestBuildIsWhole(t *testing.T) {
+	for _, dir := range []string{tinyMean, tinyCLS, modeltest.Damage(t, tinyMean, modeltest.Fault{DType: model.F16})} {
+		for _, mask := range []bool{false, true} {
+			g := build(t, open(t, dir), Options{Mask: mask})
+			o := read(t, g)
+			have := map[string]bool{InputIDs: true}
+			if mask {
+				have[InputLengths] = true
+			}
+			for name := range o.elems {
+				have[name] = true
+			}
+			used := map[string]bool{Output: true}
+			for _, n := range o.nodes {
+				for _, in := range n.inputs {
+					if !have[in] {
+						t.Errorf("%s, mask %t: %s uses %s before it exists", dir, mask, n, in)
+					}
+					used[in] = true
+				}
+				for _, out := range n.output {
+					if have[out] {
+						t.Errorf("%s, mask %t: %s makes %s again", dir, mask, n, out)
+					}
+					have[out] = true
+				}
+			}
+			for name := range have {
+				if !used[name] {
+					t.Errorf("%s, mask %t: nothing uses %s", dir, mask, name)
+				}
+			}
+		}
+	}
+}
+
+// TestBuildPointsAtWeights reads the bytes that the initializers point at.
+func TestBuildPointsAtWeights(t *testing.T) {
+	m := open(t, tinyCLS)
+	g := build(t, m, Options{})
+	file, err := os.ReadFile(filepath.Join(Folder(m), filepath.Base(m.Weights.RealPath)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := read(t, g)
+	// 5 tables and norms of the embedding, 16 tensors a layer.
+	if len(o.external) != 5+3*16 {
+		t.Errorf("%d external initializers, want %d", len(o.external), 5+3*16)
+	}
+	for name, e := range o.external {
+		var offset, length int
+		fmt.Sscan(e["offset"], &offset)
+		fmt.Sscan(e["length"], &length)
+		want, err := m.Weights.Float32(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e["location"] != "model.safetensors" || length != 4*len(want) || o.elems[name] != Float32 {
+			t.Fatalf("%s: %v of type %s for %d values", name, e, o.elems[name], len(want))
+		}
+		for i, v := range want {
+			if got := math.Float32frombits(binary.LittleEndian.Uint32(file[offset+4*i:])); got != v {
+				t.Fatalf("%s: value %d is %v in the file and %v by the model", name, i, got, v)
+			}
+		}
+	}
+	if len(g) > 20_000 {
+		t.Errorf("the graph has %d bytes: it should hold no weights", len(g))
+	}
+}
+
+// TestBuildInHub builds from a cache of links: location and folder must be those
+// of the file behind the link.
+func TestBuildInHub(t *testing.T) {
+	const commit = "aaaa567890123456789012345678901234567890"
+	t.Setenv("HF_HUB_CACHE", modeltest.Hub(t, "", tinyMean, "org/tiny", commit, "main"))
+	dir, _, err := model.ResolveHub("org/tiny")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := open(t, dir)
+	for name, e := range read(t, build(t, m, Options{})).external {
+		path := filepath.Join(Folder(m), e["location"])
+		if st, err := os.Lstat(path); err != nil || !st.Mode().IsRegular() {
+			t.Fatalf("%s lies in %s, which is no plain file (%v)", name, path, err)
+		}
+	}
+	if filepath.Base(Folder(m)) != "blobs" {
+		t.Errorf("folder %s, want the cache's blobs", Folder(m))
+	}
+}
+
+func TestBuildWidens(t *testing.T) {
+	for dtype, elem := range map[model.DType]ElemType{model.F16: Float16, model.BF16: BFloat16} {
+		m := open(t, modeltest.Damage(t, tinyMean, modeltest.Fault{DType: dtype}))
+		o := read(t, build(t, m, Options{}))
+		casts := 0
+		for _, n := range o.nodes {
+			if n.op == "Cast" {
+				casts++
+			}
+		}
+		if casts != len(o.external) {
+			t.Errorf("%s: %d casts of %d weights", dtype, casts, len(o.external))
+		}
+		if got := o.elems[m.Embedding.Word.Weight]; got != elem {
+			t.Errorf("%s: the word table has type %s", dtype, got)
+		}
+	}
+}
+
+func TestBuildTwiceIsTheSame(t *testing.T) {
+	m := open(t, tinyMean)
+	if !bytes.Equal(build(t, m, Options{Mask: true}), build(t, m, Options{Mask: true})) {
+		t.Error("two builds of one model differ")
+	}
+}
+
+func TestBuildInspected(t *testing.T) {
+	for _, mask := range []bool{false, true} {
+		info, err := InspectBytes(build(t, open(t, tinyMean), Options{Mask: mask}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := "input_ids int32 [rows, len]"
+		if mask {
+			want += "; lengths int32 [rows]"
+		}
+		if got := list(info.Inputs); got != want {
+			t.Errorf("inputs %s, want %s", got, want)
+		}
+		if got := list(info.Outputs); got != "embedding float32 [rows, 64]" {
+			t.Errorf("outputs %s", got)
+		}
+		if info.IR != 9 || info.Producer != "encbench" || info.Opsets[""] != 18 || info.Opsets[microsoft] != 1 || len(info.Opsets) != 2 {
+			t.Errorf("IR %d, producer %s, opsets %v", info.IR, info.Producer, info.Opsets)
+		}
+	}
+}
+
+func TestBuildRefuses(t *testing.T) {
+	m := open(t, tinyMean)
+	m.Pooling = "max"
+	if _, err := Build(m, Options{}); !errors.Is(err, ErrUnsupported) || err.Error() != `build graph of tiny-bert-mean: unsupported by the ONNX graph writer: pooling "max"` {
+		t.Errorf("pooling max: %v", err)
+	}
+	m.Pooling = model.PoolMean
+	m.Layers[1].FeedForward.Act = "relu"
+	if _, err := Build(m, Options{}); !errors.Is(err, ErrUnsupported) || err.Error() != `build graph of tiny-bert-mean: unsupported by the ONNX graph writer: activation "relu"` {
+		t.Errorf("activation relu: %v", err)
+	}
+	m.Layers[1].FeedForward.Act = model.GELU
+	m.Layers[0].OutputNorm.Bias = "gone"
+	if _, err := Build(m, Options{}); !errors.Is(err, ErrUnsupported) {
+		t.Errorf("tensor gone: %v", err)
+	}
+}
+
+// TestFLOP counts the matrix multiplications of the built graph by hand.
+func TestFLOP(t *testing.T) {
+	const d, f, n = 64, 128, 20
+	linear, attention := 2.0*(4*d*d+2*d*f)*n, 4.0*d*n*n
+	if got, want := FLOP(open(t, tinyMean), 3, n), 3*3*(linear+attention); got != want {
+		t.Errorf("mean: %v, want %v", got, want)
+	}
+	last := 2.0*2*d*d*n + 2.0*(2*d*d+2*d*f) + 4.0*d*n // keys and values of all, the rest of one token
+	if got, want := FLOP(open(t, tinyCLS), 3, n), 3*(2*(linear+attention)+last); got != want {
+		t.Errorf("cls: %v, want %v", got, want)
+	}
+}
