@@ -1,0 +1,217 @@
+//go:build cgo
+
+package ort
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"encbench/engine"
+)
+
+// Options configures an encoder.
+type Options struct {
+	Layout Layout           // from Plan
+	Slots  int              // batches in flight; 0 = 2
+	Alloc  engine.Allocator // memory of the runs' inputs and outputs; nil = C heap
+}
+
+// Encoder runs a graph. Submit, Collect and Close belong to one goroutine; the
+// workers are the encoder's own and end at Close.
+type Encoder struct {
+	graph Graph
+	opt   Options
+	// One session serves any number of one-thread runs. Runs with threads of their
+	// own need a session each, because a session has one thread pool.
+	sessions []*session
+	alloc    engine.Allocator
+	slots    []slot
+	jobs     chan job
+	workers  sync.WaitGroup
+	sorter   sorter
+	closed   bool
+
+	create time.Duration
+}
+
+// slot is one batch in flight.
+type slot struct {
+	batch   *engine.Batch
+	order   []int32
+	groups  []group
+	out     []float32
+	pending atomic.Int32
+	cancel  atomic.Bool
+	done    chan struct{}
+
+	mu   sync.Mutex
+	work engine.Work
+	err  error
+}
+
+type job struct {
+	slot *slot
+	g    group
+}
+
+// Open creates the sessions for the graph and starts the workers. The weights stay
+// mapped or copied by ONNX Runtime; g.Bytes may be dropped afterwards.
+func Open(rt *Runtime, g Graph, opt Options) (*Encoder, error) {
+	if rt == nil {
+		return nil, errors.New("ort: no runtime loaded")
+	}
+	if err := g.Validate(); err != nil {
+		return nil, fmt.Errorf("ort: graph: %w", err)
+	}
+	l := opt.Layout
+	if l.Workers < 1 || l.Intra < 1 || l.Batch < 1 || l.UBatch < 0 {
+		return nil, fmt.Errorf("ort: layout of %d workers, %d threads a run, batch %d, micro-batch %d", l.Workers, l.Intra, l.Batch, l.UBatch)
+	}
+	if l.UBatch > 1 && !g.Masked() {
+		return nil, fmt.Errorf("ort: groups of %d rows need padding, and the graph has no mask input", l.UBatch)
+	}
+	if opt.Slots == 0 {
+		opt.Slots = 2
+	}
+	e := &Encoder{graph: g, opt: opt, alloc: opt.Alloc}
+	if e.alloc == nil {
+		e.alloc = Heap{}
+	}
+	start := time.Now()
+	for len(e.sessions) == 0 || l.Intra > 1 && len(e.sessions) < l.Workers {
+		s, err := newSession(&g, l.Intra)
+		if err != nil {
+			return nil, errors.Join(err, e.closeSessions())
+		}
+		e.sessions = append(e.sessions, s)
+	}
+	e.create = time.Since(start)
+	e.graph.Bytes = nil
+	e.slots = make([]slot, opt.Slots)
+	for i := range e.slots {
+		e.slots[i].done = make(chan struct{}, 1)
+	}
+	// A batch has at most Batch groups, so Submit never blocks.
+	e.jobs = make(chan job, opt.Slots*l.Batch)
+	for i := range l.Workers {
+		w := &worker{enc: e, session: e.sessions[i%len(e.sessions)], runs: map[shape]*run{}}
+		e.workers.Add(1)
+		go func() {
+			defer e.workers.Done()
+			defer w.free()
+			for j := range e.jobs {
+				w.do(j)
+			}
+		}()
+	}
+	return e, nil
+}
+
+// Dim gives the number of values in a vector.
+func (e *Encoder) Dim() int { return e.graph.Dim }
+
+// Slots gives the number of batches that may be in flight.
+func (e *Encoder) Slots() int { return len(e.slots) }
+
+// CreateTime is how long the sessions took to load, optimise and pre-pack.
+func (e *Encoder) CreateTime() time.Duration { return e.create }
+
+// Submit queues b's groups for the workers.
+func (e *Encoder) Submit(i int, b *engine.Batch) error {
+	if e.closed {
+		return errors.New("ort: submit after close")
+	}
+	if i < 0 || i >= len(e.slots) {
+		return fmt.Errorf("ort: slot %d of %d", i, len(e.slots))
+	}
+	s := &e.slots[i]
+	if s.batch != nil {
+		return fmt.Errorf("ort: slot %d submitted twice without a collect", i)
+	}
+	rows := b.Rows()
+	if rows == 0 {
+		return errors.New("ort: batch without rows")
+	}
+	if rows > e.opt.Layout.Batch {
+		return fmt.Errorf("ort: batch of %d rows, at most %d: %w", rows, e.opt.Layout.Batch, engine.ErrBatchTooLarge)
+	}
+	for r := range rows {
+		if n := b.Len(r); n < 1 || n > e.graph.MaxLen {
+			return fmt.Errorf("ort: row %d has %d tokens, the model takes 1 to %d: %w", b.Base+int64(r), n, e.graph.MaxLen, ErrTooLong)
+		}
+	}
+	if e.graph.Vocab > 0 {
+		for at, id := range b.IDs {
+			if uint32(id) >= uint32(e.graph.Vocab) {
+				return fmt.Errorf("ort: token id %d at token %d of the batch starting at row %d: the model's vocabulary has %d ids", id, at, b.Base, e.graph.Vocab)
+			}
+		}
+	}
+	s.batch, s.err, s.work = b, nil, engine.Work{}
+	s.cancel.Store(false)
+	s.order, s.groups = e.sorter.split(b.Off, e.opt.Layout.UBatch, s.order, s.groups)
+	if need := rows * e.graph.Dim; cap(s.out) < need {
+		s.out = make([]float32, need)
+	}
+	s.out = s.out[:rows*e.graph.Dim]
+	s.pending.Store(int32(len(s.groups)))
+	for _, g := range s.groups {
+		e.jobs <- job{s, g}
+	}
+	return nil
+}
+
+// Collect waits for the slot's rows. When ctx ends first, groups that have not
+// started are dropped and the running ones are waited for.
+func (e *Encoder) Collect(ctx context.Context, i int) (engine.Rows, engine.Work, error) {
+	if i < 0 || i >= len(e.slots) {
+		return engine.Rows{}, engine.Work{}, fmt.Errorf("ort: slot %d of %d", i, len(e.slots))
+	}
+	s := &e.slots[i]
+	if s.batch == nil {
+		return engine.Rows{}, engine.Work{}, fmt.Errorf("ort: collect of idle slot %d", i)
+	}
+	var ended error
+	select {
+	case <-s.done:
+	case <-ctx.Done():
+		s.cancel.Store(true)
+		<-s.done
+		ended = ctx.Err()
+	}
+	s.batch = nil
+	if err := errors.Join(ended, s.err); err != nil {
+		return engine.Rows{}, engine.Work{}, err
+	}
+	return engine.HostRows(s.out, e.graph.Dim), s.work, nil
+}
+
+// Close ends the workers and frees the session.
+func (e *Encoder) Close() error {
+	if e.closed {
+		return nil
+	}
+	for i := range e.slots {
+		if e.slots[i].batch != nil {
+			return fmt.Errorf("ort: close with slot %d in flight", i)
+		}
+	}
+	e.closed = true
+	close(e.jobs)
+	e.workers.Wait()
+	return e.closeSessions()
+}
+
+func (e *Encoder) closeSessions() error {
+	var errs []error
+	for _, s := range e.sessions {
+		errs = append(errs, s.close())
+	}
+	return errors.Join(errs...)
+}
+
+var _ engine.Encoder = (*Encoder)(nil)

@@ -1,0 +1,103 @@
+package ort
+
+import "fmt"
+
+// Layout is how the threads of a CPU are used.
+type Layout struct {
+	Workers int // concurrent runs
+	Intra   int // threads a run
+	UBatch  int // rows a group; 0 = auto: rows of equal length, up to GroupTokens
+	Batch   int // rows a batch
+}
+
+// GroupTokens is the size of an automatic group: rows of one length share a run
+// until they hold this many tokens. Equal lengths need neither padding nor a
+// mask, which keeps ONNX Runtime on its fast attention path.
+const GroupTokens = 512
+
+// Plan chooses a layout that uses all threads: as many runs at a time as there
+// are groups in a batch to feed them and as divide the threads, each with its
+// share. The literal protocol (ubatch = batch) is therefore one run with all
+// threads, and the automatic one as many one-thread runs as there are threads.
+func Plan(threads, batch, ubatch int) Layout {
+	threads = max(threads, 1)
+	groups := batch
+	if ubatch > 0 {
+		groups = (batch + ubatch - 1) / ubatch
+	}
+	w := max(1, min(threads, groups))
+	for threads%w != 0 {
+		w--
+	}
+	return Layout{Workers: w, Intra: threads / w, UBatch: ubatch, Batch: batch}
+}
+
+// String says how a batch is run, as every report prints it.
+func (l Layout) String() string {
+	on := fmt.Sprintf("on %d workers of %d threads", l.Workers, l.Intra)
+	switch {
+	case l.Workers == 1 && l.Intra == 1:
+		on = "one run at a time on one thread"
+	case l.Workers == 1:
+		on = fmt.Sprintf("one run at a time on %d threads", l.Intra)
+	case l.Intra == 1:
+		on = fmt.Sprintf("on %d one-thread workers", l.Workers)
+	}
+	if l.UBatch == 0 {
+		return fmt.Sprintf("batch %d, run as equal-length groups of up to %d tokens, %s", l.Batch, GroupTokens, on)
+	}
+	return fmt.Sprintf("batch %d, run as %d × %d, %s", l.Batch, l.UBatch, (l.Batch+l.UBatch-1)/l.UBatch, on)
+}
+
+// group is a run of rows in a slot's order.
+type group struct {
+	from, n int // order[from:from+n]
+	longest int
+}
+
+// sorter splits batches into groups without allocating once it is warm.
+type sorter struct{ count []int32 }
+
+// split sorts the rows of a batch by length, longest first and stable, and cuts
+// them into groups: equal lengths up to GroupTokens tokens when ubatch is 0, else
+// ubatch rows. Longest first, so that the last group to finish is a short one.
+func (s *sorter) split(off []int32, ubatch int, order []int32, groups []group) ([]int32, []group) {
+	rows := len(off) - 1
+	longest := int32(0)
+	for r := range rows {
+		longest = max(longest, off[r+1]-off[r])
+	}
+	if need := int(longest) + 2; cap(s.count) < need {
+		s.count = make([]int32, need)
+	}
+	s.count = s.count[:longest+2]
+	clear(s.count)
+	for r := range rows {
+		s.count[longest-(off[r+1]-off[r])+1]++
+	}
+	for i := 1; i < len(s.count); i++ {
+		s.count[i] += s.count[i-1]
+	}
+	if cap(order) < rows {
+		order = make([]int32, rows)
+	}
+	order, groups = order[:rows], groups[:0]
+	for r := range rows {
+		k := longest - (off[r+1] - off[r])
+		order[s.count[k]] = int32(r)
+		s.count[k]++
+	}
+	for i := 0; i < rows; {
+		first := int(off[order[i]+1] - off[order[i]])
+		n := ubatch
+		if ubatch == 0 {
+			most := max(1, GroupTokens/max(first, 1))
+			for n = 1; n < most && i+n < rows && int(off[order[i+n]+1]-off[order[i+n]]) == first; n++ {
+			}
+		}
+		n = min(n, rows-i)
+		groups = append(groups, group{from: i, n: n, longest: first})
+		i += n
+	}
+	return order, groups
+}
