@@ -1,0 +1,320 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"encbench/bench"
+	"encbench/bench/env"
+	"encbench/bench/peers"
+
+	"github.com/spf13/pflag"
+)
+
+var peersCommand = &command{
+	name:  "peers",
+	short: "run the same chunks through other programs, interleaved with ours",
+	long: `
+Measures encbench against onnxruntime, OpenVINO, sentence-transformers and the
+Hugging Face tokenizers in Python, and its own pipeline against its parts: the
+same chunks, ids checked equal, equal threads, each peer at its best batch, in
+ABBA pairs. Writes the raw samples as JSON, from which "encbench results" renders
+the tables. "make peers" installs the pinned Python environment and runs this.`,
+	examples: []example{
+		{"encbench peers --python bench/peers/.venv/bin/python --out docs/results/peers.json", "what `make peers` runs"},
+		{"encbench peers --only pipeline --pairs 12", "only our own pipeline, which needs no Python"},
+	},
+	define: func(fs *pflag.FlagSet) runner {
+		f := &peersFlags{}
+		fs.StringVar(&f.python, "python", "", "`PYTHON` of the pinned environment (default: ENCBENCH_PYTHON, else python3)")
+		fs.StringVar(&f.only, "only", "", "`TEXT` that the names of the arms to run contain")
+		fs.IntVar(&f.pairs, "pairs", peers.PairsAtLeast, "`N` ABBA pairs an arm")
+		fs.IntVar(&f.threads, "threads", 0, "`N` threads on both sides; 0 means every CPU that this process may use")
+		fs.IntVar(&f.rows, "rows", 48, "`CHUNKS` a pass")
+		fs.StringVar(&f.out, "out", "", "`FILE` for the raw samples")
+		fs.StringVar(&f.ortLibrary, "ort-library", "", "`FILE`: your own ONNX Runtime shared library instead of the pinned one")
+		return f
+	},
+}
+
+type peersFlags struct {
+	python, only, out, ortLibrary string
+	pairs, threads, rows          int
+}
+
+// peersRun is one `encbench peers` at work.
+type peersRun struct {
+	*peersFlags
+	app    *app
+	in     *peerInputs
+	cache  string
+	file   *outFile
+	result bench.Result
+}
+
+func (f *peersFlags) run(ctx context.Context, a *app, args []string) error {
+	if err := noArguments(args); err != nil {
+		return err
+	}
+	facts := env.Collect()
+	cpus := env.CPUs(facts)
+	switch {
+	case f.pairs < 1:
+		return usagef("--pairs %d: at least 1", f.pairs)
+	case f.rows < 1:
+		return usagef("--rows %d: at least 1", f.rows)
+	case f.threads < 0 || f.threads > cpus:
+		return usagef("--threads %d: this process may use %d CPUs (%s)", f.threads, cpus, cpuLimits())
+	case f.threads == 0:
+		f.threads = cpus
+	}
+	if f.python == "" {
+		f.python = os.Getenv("ENCBENCH_PYTHON")
+	}
+	if f.python == "" {
+		f.python = "python3"
+	}
+	r := &peersRun{peersFlags: f, app: a}
+	var err error
+	if r.file, err = openOut(f.out, isJSON); err != nil {
+		return err
+	}
+	t := tool()
+	r.result = bench.Result{
+		Title:   "encbench against its peers, and against its own parts",
+		Command: fmt.Sprintf("encbench peers --pairs %d --threads %d --rows %d", f.pairs, f.threads, f.rows),
+		Commit:  t.Commit, Date: time.Now().UTC().Format(time.DateOnly),
+		Machine:  fmt.Sprintf("%s, %d CPUs used of %d, %.0f GiB, Linux %s, %s", facts.CPU.Model, f.threads, facts.CPU.Logical, float64(facts.Memory.TotalBytes)/(1<<30), facts.Kernel, strings.Join(facts.CPU.ISA, " ")),
+		Versions: map[string]string{"encbench": t.Version, "go": t.Go},
+	}
+	if t.Dirty {
+		r.result.Commit += " with changes"
+	}
+	dir, err := os.MkdirTemp("", "encbench-peers-*")
+	if err != nil {
+		return fmt.Errorf("peers: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	s, err := a.store()
+	if err != nil {
+		return err
+	}
+	r.cache = filepath.Join(s.Dir(), "peers")
+	if r.in, err = a.peerInputs(ctx, f, dir); err != nil {
+		return err
+	}
+	defer r.in.close()
+	r.result.Versions["onnxruntime (ours)"] = r.in.rt.Version
+	if err := r.pipelineArms(ctx); err != nil {
+		return err
+	}
+	if err := r.peerArms(ctx); err != nil {
+		return err
+	}
+	if len(r.result.Rows) == 0 {
+		return usagef("--only %q: no arm's name contains that", r.only)
+	}
+	return r.file.commit()
+}
+
+// wanted says whether --only lets an arm run.
+func (r *peersRun) wanted(name string) bool { return strings.Contains(name, r.only) }
+
+// peerArms runs the arms of other programs.
+func (r *peersRun) peerArms(ctx context.Context) error {
+	arms, err := peers.Arms(r.threads)
+	if err != nil {
+		return err
+	}
+	var w *peers.Worker
+	defer func() {
+		if w != nil {
+			w.Close()
+		}
+	}()
+	for _, arm := range arms {
+		if !r.wanted(arm.Name) {
+			continue
+		}
+		// A process of its own for every arm: one peer's thread pools and memory must
+		// not weigh on the next.
+		if w != nil {
+			w.Close()
+		}
+		if w, err = peers.New(ctx, peers.Start{Python: r.python, Threads: max(1, arm.Candidates[0].Threads)}); err != nil {
+			return err
+		}
+		for name, v := range w.Hello().Versions {
+			r.result.Versions[name] = v
+		}
+		if err := r.peerArm(ctx, w, arm.For(r.in.model.dir.Dir, r.cache)); err != nil {
+			var fault *peers.Fault
+			if !errors.As(err, &fault) {
+				return fmt.Errorf("%s: %w", arm.Name, err)
+			}
+			r.note("%s could not run: %v", arm.Name, fault)
+		}
+	}
+	return nil
+}
+
+func (r *peersRun) note(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	fmt.Fprintln(r.app.stderr, text)
+	r.result.Notes = append(r.result.Notes, text)
+}
+
+// peerArm calibrates one peer, checks its ids and vectors, and times the pairs.
+func (r *peersRun) peerArm(ctx context.Context, w *peers.Worker, arm peers.Arm) error {
+	mine, err := r.in.side(ctx, arm)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(r.app.stderr, "%s on %s: calibrating %d arrangements\n", arm.Name, arm.Input, len(arm.Candidates))
+	if _, err := w.Load(ctx, arm.Candidates[0]); err != nil {
+		return err
+	}
+	input, err := w.Input(ctx, mine.file)
+	if err != nil {
+		return err
+	}
+	if arm.Vectors {
+		if err := input.Check(); err != nil {
+			return err
+		}
+	}
+	best, trials, err := peers.Calibrate(ctx, arm.Candidates, peers.CalibrationRepeats, w.Measure)
+	if err != nil {
+		return err
+	}
+	config := arm.Candidates[best]
+	if _, err := w.Load(ctx, config); err != nil {
+		return err
+	}
+	check, err := r.agree(ctx, w, arm, mine)
+	if err != nil {
+		return err
+	}
+	ours, theirs, err := peers.Interleave(ctx, r.pairs,
+		func() (float64, error) { return mine.pass(ctx) },
+		func() (float64, error) {
+			run, err := w.Run(ctx, "")
+			return run.WallS, err
+		})
+	if err != nil {
+		return err
+	}
+	row := bench.ResultRow{
+		Name: fmt.Sprintf("%s (%s, %s)", arm.Name, arm.Input, arm.Region), Unit: mine.unit,
+		PeerName: describe(arm.Peer, config), Note: check + tried(trials),
+	}
+	for i := range ours {
+		row.Ours = append(row.Ours, mine.amount/ours[i])
+		row.Peer = append(row.Peer, mine.amount/theirs[i])
+	}
+	if arm.Bar > 0 {
+		row.Bar = &arm.Bar
+	}
+	return r.add(row)
+}
+
+// agree compares what both sides computed, before any of it is timed.
+func (r *peersRun) agree(ctx context.Context, w *peers.Worker, arm peers.Arm, mine *ourSide) (string, error) {
+	if !arm.Vectors {
+		run, err := w.Run(ctx, "")
+		if err != nil {
+			return "", err
+		}
+		if run.IDsSHA != mine.idsHash {
+			return "", fmt.Errorf("%w: sha256 over all ids %s, ours %s", peers.ErrIDs, run.IDsSHA, mine.idsHash)
+		}
+		return "ids equal", nil
+	}
+	run, err := w.Run(ctx, filepath.Join(r.in.dir, "peer.npy"))
+	if err != nil {
+		return "", err
+	}
+	f, err := os.Open(run.Out)
+	if err != nil {
+		return "", fmt.Errorf("peer's vectors: %w", err)
+	}
+	defer f.Close()
+	_, dim, theirs, err := peers.ReadNPY(f)
+	if err != nil {
+		return "", fmt.Errorf("peer's vectors: %w", err)
+	}
+	low, mean, err := peers.Cosines(mine.vectors, theirs, dim)
+	if err != nil {
+		return "", fmt.Errorf("peer's vectors: %w", err)
+	}
+	return fmt.Sprintf("ids equal, cosine of vectors at least %.7f, mean %.7f", low, mean), nil
+}
+
+// describe names a peer's arrangement.
+func describe(peer string, c peers.Config) string {
+	text := fmt.Sprintf("%s, batch %d", peer, c.Batch)
+	if c.Workers > 1 {
+		text += fmt.Sprintf(", %d one-thread workers", c.Workers)
+	}
+	for _, key := range []string{"graph", "hint", "streams", "pooling"} {
+		if v := c.Options[key]; v != "" {
+			text += fmt.Sprintf(", %s %s", key, v)
+		}
+	}
+	return text
+}
+
+// tried lists the arrangements that calibration passed over.
+func tried(trials []peers.Trial) string {
+	if len(trials) < 2 {
+		return ""
+	}
+	var parts []string
+	for _, t := range trials {
+		if t.Error != "" {
+			parts = append(parts, describe(t.Config.Peer, t.Config)+" could not run")
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("%s %.2f s", describe(t.Config.Peer, t.Config), t.Median))
+	}
+	return "; arrangements tried: " + strings.Join(parts, "; ")
+}
+
+// add appends a row, saves it and prints what it came to.
+func (r *peersRun) add(row bench.ResultRow) error {
+	r.result.Rows = append(r.result.Rows, row)
+	j := row.Judge()
+	what := "ratio"
+	if len(row.Peer) == 0 {
+		what = row.Unit
+	}
+	fmt.Fprintf(r.app.stdout, "%s: %s %.4g (%.4g to %.4g)", row.Name, what, j.Value.Value, j.Value.Low, j.Value.High)
+	if row.Bar != nil {
+		state := "MISSED"
+		switch {
+		case !j.Enough:
+			state = fmt.Sprintf("not judged below %d samples", j.Need)
+		case j.Met:
+			state = "met"
+		}
+		fmt.Fprintf(r.app.stdout, ", bar %g %s", *row.Bar, state)
+	}
+	fmt.Fprintln(r.app.stdout)
+	return r.save()
+}
+
+// save keeps what was measured so far beside --out.
+func (r *peersRun) save() error {
+	return r.file.save(func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(r.result)
+	})
+}

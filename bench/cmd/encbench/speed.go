@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"encbench/bench"
+	"encbench/bench/env"
+	"encbench/bench/env/peak"
+	"encbench/bench/report"
+	"encbench/corpus"
+	"encbench/engine/ort"
+)
+
+// speedRun is one `encbench speed` on its way from flags to records.
+type speedRun struct {
+	*speedFlags
+	app      *app
+	configs  []config
+	schedule bench.Schedule
+	sampleN  int
+	facts    env.Facts
+	bar      *progress
+	began    time.Time
+	out      *outFile
+
+	model      *loadedModel
+	modelTime  time.Duration
+	rt         *ort.Runtime
+	rtSHA      string
+	input      *input
+	selections map[[2]int]*selection // by chunk and overlap
+	arms       []*arm
+}
+
+// run measures every configuration and prints the report.
+func (f *speedFlags) run(ctx context.Context, a *app, args []string) error {
+	if err := noArguments(args); err != nil {
+		return err
+	}
+	s := &speedRun{speedFlags: f, app: a, bar: a.progress(), began: time.Now(), selections: map[[2]int]*selection{}}
+	s.facts = env.Collect()
+	var err error
+	if err = s.resolve(); err != nil {
+		return &usageError{err}
+	}
+	// A place that cannot be written must show before minutes of measuring.
+	if s.out, err = openOut(f.out, isJSON, f.corpus, f.model); err != nil {
+		return err
+	}
+	defer s.close()
+	if err := s.open(ctx); err != nil {
+		return err
+	}
+	in, done, err := a.openInput(ctx, f.corpus, corpus.Options{Format: f.corpusFormat, Strict: f.strict}, s.sampleN == 0)
+	if err != nil {
+		return err
+	}
+	defer done()
+	s.input = in
+	if in.once != nil && len(s.configs) > 1 {
+		return usagef("standard input can be read once: with --sample all give one configuration, or name a file")
+	}
+	for _, c := range s.configs {
+		if err := s.prepare(ctx, c); err != nil {
+			return err
+		}
+	}
+	return s.measure(ctx)
+}
+
+// resolve turns the flags into configurations and a schedule.
+func (s *speedRun) resolve() error {
+	var err1, err2, err3 error
+	s.configs, err1 = s.speedFlags.configs(env.CPUs(s.facts))
+	s.schedule, err2 = s.speedFlags.schedule()
+	threads := 1
+	for _, c := range s.configs {
+		threads = max(threads, c.threads)
+	}
+	s.sampleN, err3 = s.sampleChunks(threads)
+	return errors.Join(err1, err2, err3)
+}
+
+// open loads the model, its tokenizer and the runtime.
+func (s *speedRun) open(ctx context.Context) (err error) {
+	opt := modelOptions{name: s.speedFlags.model, pooling: s.pooling}
+	if s.fs.Changed("prompt") {
+		opt.prompt = &s.prompt
+	}
+	mark := time.Now()
+	if s.model, err = s.app.openModel(ctx, opt); err != nil {
+		return err
+	}
+	s.modelTime = time.Since(mark)
+	if s.rt, err = s.app.runtime(ctx, s.ortLibrary); err != nil {
+		return err
+	}
+	s.rtSHA, err = fileSHA256(s.rt.Path)
+	return err
+}
+
+func (s *speedRun) close() {
+	var errs []error
+	for _, a := range s.arms {
+		errs = append(errs, a.Encoder.Close())
+	}
+	for _, sel := range s.selections {
+		sel.close()
+	}
+	if s.model != nil {
+		errs = append(errs, s.model.close())
+	}
+	if err := errors.Join(errs...); err != nil {
+		fmt.Fprintf(s.app.stderr, "encbench speed: closing: %v\n", err)
+	}
+}
+
+// goHeap is the memory of the Go heap in use.
+func goHeap() int64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapInuse)
+}
+
+// measure runs the harness over all arms, writes the records and prints them.
+func (s *speedRun) measure(ctx context.Context) error {
+	peaks := map[int]bench.Utilization{}
+	for _, a := range s.arms {
+		t := a.Record.Engine.Threads
+		if _, ok := peaks[t]; !ok {
+			flops, source, err := peak.FLOPS(ctx, t, 300*time.Millisecond)
+			if err != nil && !errors.Is(err, peak.ErrNotBuilt) {
+				return err
+			}
+			peaks[t] = bench.Utilization{Peak: flops, Source: source}
+		}
+		a.Record.MFU, a.Record.HFU = peaks[t], peaks[t]
+		a.Record.MFU.Formula = "Σ (tokens × linear FLOP + tokens² × attention FLOP) over rows ÷ seconds ÷ peak"
+		a.Record.HFU.Formula = "the same over padded rows, as issued"
+	}
+	h := &bench.Harness{Schedule: s.schedule, Progress: s.show}
+	for _, a := range s.arms {
+		h.Arms = append(h.Arms, &a.Arm)
+	}
+	// What cannot be saved on the way is said once and not given up: the report
+	// still comes at the end.
+	var unsaved error
+	h.Save = func(*bench.Arm) error {
+		unsaved = s.out.save(recordsTo(s.records()))
+		return nil
+	}
+	watch := env.StartWatch()
+	err := h.Run(ctx)
+	_, noise := watch.Stop().Quiet()
+	if _, before := s.facts.Quiet(); len(noise) == 0 {
+		noise = before
+	}
+	s.bar.clear()
+	status := bench.StatusComplete
+	switch {
+	case err != nil && errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		status = bench.StatusInterrupted
+	case err != nil:
+		status = bench.StatusFailed
+	}
+	if len(s.records()) == 0 {
+		if status == bench.StatusInterrupted {
+			return errors.New("interrupted before the first sample; nothing was measured")
+		}
+		return err
+	}
+	for _, a := range s.arms {
+		s.finish(a, status, noise)
+	}
+	return s.present(status, err, unsaved)
+}
+
+// present prints the report and leaves the record in its place: under its name
+// when the run is complete, or interrupted and nothing was there before; else
+// beside it.
+func (s *speedRun) present(status string, failure, unsaved error) error {
+	kept := s.out.save(recordsTo(s.records()))
+	if kept == nil && (status == bench.StatusComplete || status == bench.StatusInterrupted && !s.out.exist) {
+		kept = s.out.commit()
+	}
+	if err := report.Write(s.app.stdout, s.format, s.records()); err != nil {
+		return errors.Join(err, kept)
+	}
+	where := s.out.path
+	if status == bench.StatusFailed || status == bench.StatusInterrupted && s.out.exist {
+		where = s.out.partial()
+	}
+	if s.out.path != "" && kept == nil {
+		fmt.Fprintf(s.app.stderr, "record written to %s\n", where)
+	}
+	switch {
+	case kept != nil:
+		return kept
+	case status == bench.StatusFailed:
+		return fmt.Errorf("%w; the report holds the samples before it", failure)
+	case status == bench.StatusInterrupted:
+		return errors.New("interrupted; the report holds what was measured so far")
+	}
+	return unsaved
+}
+
+// records are those of the arms that have measured something.
+func (s *speedRun) records() []*bench.Record {
+	var out []*bench.Record
+	for _, a := range s.arms {
+		if len(a.Record.Samples) > 0 {
+			out = append(out, a.Record)
+		}
+	}
+	return out
+}
+
+// finish completes a record: status, memory, warnings and verdict.
+func (s *speedRun) finish(a *arm, status string, noise []string) {
+	r := a.Record
+	r.Status = status
+	r.Memory.PeakRSS = env.PeakRSS()
+	r.Memory.GoHeap = goHeap()
+	if s.model.dir != nil {
+		r.Memory.Weights = s.model.dir.Weights.Size
+	}
+	r.Warnings = append(a.warnings, bench.Warnings(r)...)
+	r.Verdict = bench.Judge(r, noise)
+}
+
+// show draws the progress line.
+func (s *speedRun) show(step bench.Step) {
+	if step.Phase == "warm-up" {
+		s.bar.show(0, func() string { return "warming up " + s.arms[step.Arm].label() })
+		return
+	}
+	now := step.Timed + step.Elapsed
+	share := 0.0
+	if step.Planned > 0 {
+		share = float64(now) / float64(max(step.Planned, now))
+	}
+	s.bar.show(share, func() string {
+		rate := 0.0
+		if step.Elapsed > 0 {
+			rate = float64(step.Chunks) / step.Elapsed.Seconds()
+		}
+		text := fmt.Sprintf("sample %d of %d or more, %.1f chunks/s, %s", step.Sample, step.Samples, rate, left(step.Planned-now))
+		if len(s.arms) > 1 {
+			text = s.arms[step.Arm].label() + ": " + text
+		}
+		return text
+	})
+}

@@ -1,0 +1,275 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"encbench/bench"
+	"encbench/bench/report"
+	"encbench/corpus"
+
+	"github.com/spf13/pflag"
+)
+
+// speedFlags are the flags of `encbench speed`, as given.
+type speedFlags struct {
+	fs *pflag.FlagSet
+
+	model, pooling, prompt string
+	corpus, corpusFormat   string
+	strict                 bool
+	chunk, overlap, batch  []int
+	ubatch, device, dtype  []string
+	threads                []int
+	region                 []string
+	sample, profile        string
+	minTime                time.Duration
+	repeats                int
+	seed                   uint64
+	format, out            string
+	ortLibrary             string
+}
+
+func defineSpeed(fs *pflag.FlagSet) runner {
+	f := &speedFlags{fs: fs}
+	fs.StringVar(&f.model, "model", "", "`NAME`: minilm-l6 (pinned, the default), a Hugging Face directory, an .onnx file beside its tokenizer.json, or org/name[@rev] in your Hugging Face cache")
+	fs.StringVar(&f.pooling, "pooling", "", "`KIND` mean or cls, where the model's directory does not say")
+	fs.StringVar(&f.prompt, "prompt", "", "document prompt `TEXT` in every window, in place of the model's own; \"\" for none")
+	fs.StringVar(&f.corpus, "corpus", "techdocs", "`NAME|PATH`: techdocs, techdocs-law, gostd, a .jsonl or .tsv file (plain, .gz, .zst), a directory of text files, or - for standard input")
+	fs.StringVar(&f.corpusFormat, "corpus-format", "", "`FORMAT` of the corpus, where its name and content do not tell: jsonl, tsv, text, dir")
+	fs.BoolVar(&f.strict, "strict", false, "stop at the first broken line of the corpus instead of counting it")
+	fs.IntSliceVar(&f.chunk, "chunk", []int{512}, "`TOKENS` a chunk, special tokens and document prompt included: 512 is 510 content tokens for BERT")
+	fs.IntSliceVar(&f.overlap, "overlap", []int{100}, "content `TOKENS` shared by neighbouring chunks; Hugging Face's \"stride\" is this overlap")
+	fs.IntSliceVar(&f.batch, "batch-size", []int{128}, "`CHUNKS` a batch, the protocol's unit")
+	fs.StringSliceVar(&f.ubatch, "ubatch-size", []string{"auto"}, "`ROWS` of a physical batch: auto groups rows of equal length; 128 runs the literal protocol")
+	fs.StringSliceVar(&f.device, "device", []string{"auto"}, "`DEVICE` auto or cpu")
+	fs.StringSliceVar(&f.dtype, "dtype", []string{"auto"}, "`TYPE` computed in: auto or float32")
+	fs.IntSliceVar(&f.threads, "threads", []int{0}, "`N` threads of the encoder; 0 means every CPU that this process may use")
+	fs.StringSliceVar(&f.region, "region", []string{string(bench.RegionEndToEnd)}, "what the clock covers: `REGION` end-to-end (file to vectors), tokenize+encode (text in memory to vectors) or encode (ids in memory to vectors)")
+	fs.StringVar(&f.sample, "sample", "auto", "`CHUNKS` a pass, stratified by length and projected to the corpus; all times every chunk; auto is 128 for every two threads")
+	fs.StringVar(&f.profile, "profile", "standard", "`PROFILE` quick (8 samples, 10 s), standard (10, 60 s) or mlperf-like (10, 600 s)")
+	fs.DurationVar(&f.minTime, "min-time", 0, "timed `DURATION` in all at least, in place of the profile's: 20s, 2m")
+	fs.IntVar(&f.repeats, "repeats", 0, "`N` samples at least, in place of the profile's")
+	fs.Uint64Var(&f.seed, "seed", 1, "seed `N` of the stratified selection")
+	fs.StringVar(&f.format, "format", "text", "`FORMAT` of the report: "+strings.Join(report.Formats(), ", "))
+	fs.StringVar(&f.out, "out", "", "`FILE` for the record (JSON; JSON lines for several); grows as FILE.partial after every sample")
+	fs.StringVar(&f.ortLibrary, "ort-library", "", "`FILE`: your own ONNX Runtime shared library instead of the pinned one")
+	return f
+}
+
+var speedCommand = &command{
+	name:  "speed",
+	short: "measure documents per second of an encoder on this machine",
+	long: `
+Reads, tokenizes, cuts into chunks of 512 tokens with 100 tokens of overlap and
+encodes in batches of 128. Before any rate is given, the encoder's vectors are
+compared with those of a plain reference encoder; a model that fails has no rate.
+
+512 includes the special tokens and the document prompt: BERT's [CLS] and [SEP]
+leave 510 content tokens, and windows step by 410. The overlap is what Hugging
+Face tokenizers call "stride".
+
+A sample is one pass over a selection of chunks that is stratified by length;
+docs/s is projected from it to the whole corpus, whose every document has been
+tokenized and chunked (untimed). Flags that take numbers or choices take comma
+lists: all combinations run interleaved, one record each, in one table.
+
+Ctrl-C ends politely: what was measured is printed, marked as interrupted, and
+written. A second Ctrl-C ends at once.`,
+	examples: []example{
+		{"encbench speed --profile quick --out speed.json", "a first look: the pinned model on the embedded corpus"},
+		{"encbench speed --batch-size 32,128 --threads 1,2 --profile quick", "compare batch sizes and thread counts, interleaved"},
+		{"encbench speed --ubatch-size 128 --sample 128 --repeats 1 --min-time 1s", "the literal protocol: 128 chunks in one run of the model"},
+		{"encbench speed --corpus docs.jsonl --sample 16 --repeats 3 --min-time 1s --format json", "your own documents, the record as JSON"},
+		{"encbench speed --region encode --format bench --sample 16 --repeats 3 --min-time 1s", "pre-tokenized input, in the format that benchstat reads"},
+	},
+	define: defineSpeed,
+}
+
+// profiles are the schedules by name. The chunk floors of the literature (2,048
+// and 24,576) are for GPUs: on a CPU they would take hours and prove nothing.
+var profiles = map[string]bench.Schedule{
+	"quick":       {Profile: "quick", Repeats: 8, MinTime: 10 * time.Second},
+	"standard":    {Profile: "standard", Repeats: 10, MinTime: 60 * time.Second},
+	"mlperf-like": {Profile: "mlperf-like", Repeats: 10, MinTime: 600 * time.Second},
+}
+
+// mostBatch bounds --batch-size: a batch's ids and vectors lie in memory, twice.
+const mostBatch = 1 << 16
+
+// corpusFormats are the values of --corpus-format; "" leaves it to the corpus.
+var corpusFormats = []string{"", corpus.FormatJSONL, corpus.FormatTSV, corpus.FormatText, corpus.FormatDir}
+
+// config is one point of the cross product.
+type config struct {
+	chunk, overlap, batch int
+	ubatch                int // 0 = auto
+	device, dtype         string
+	threads               int
+	region                bench.Region
+}
+
+// schedule resolves profile, repeats and time.
+func (f *speedFlags) schedule() (bench.Schedule, error) {
+	s, ok := profiles[f.profile]
+	if !ok {
+		return s, fmt.Errorf("unknown profile %q: quick, standard or mlperf-like", f.profile)
+	}
+	if f.fs.Changed("min-time") {
+		s.MinTime = f.minTime
+	}
+	if f.fs.Changed("repeats") {
+		s.Repeats = f.repeats
+	}
+	if s.Repeats < 1 {
+		return s, fmt.Errorf("--repeats %d: at least 1", s.Repeats)
+	}
+	if s.MinTime < 0 {
+		return s, fmt.Errorf("--min-time %s: must not be negative", s.MinTime)
+	}
+	return s, nil
+}
+
+// sampleChunks resolves --sample: chunks a pass, 0 for all of them.
+func (f *speedFlags) sampleChunks(threads int) (int, error) {
+	switch f.sample {
+	case "auto":
+		return 128 * ((threads + 1) / 2), nil
+	case "all":
+		return 0, nil
+	}
+	n, err := strconv.Atoi(f.sample)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("--sample %q: a number of chunks from 1, auto or all", f.sample)
+	}
+	return n, nil
+}
+
+// configs expands the cross product and checks every value, listing all faults.
+func (f *speedFlags) configs(cpus int) ([]config, error) {
+	var errs []error
+	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	var ubatch []int
+	for _, u := range f.ubatch {
+		n, err := strconv.Atoi(u)
+		switch {
+		case u == "auto":
+			n = 0
+		case err != nil || n < 1:
+			fault("--ubatch-size %q: a number from 1, or auto", u)
+		}
+		ubatch = append(ubatch, n)
+	}
+	for i, d := range f.device {
+		switch d {
+		case "auto", "cpu":
+			f.device[i] = "cpu"
+		default:
+			fault("--device %q: auto or cpu", d)
+		}
+	}
+	for i, d := range f.dtype {
+		switch d {
+		case "auto", "float32":
+			f.dtype[i] = "float32"
+		default:
+			fault("--dtype %q: auto or float32", d)
+		}
+	}
+	for _, r := range f.region {
+		switch bench.Region(r) {
+		case bench.RegionEndToEnd, bench.RegionTokenizeEncode, bench.RegionEncode:
+		default:
+			fault("--region %q: end-to-end, tokenize+encode or encode", r)
+		}
+	}
+	for i, t := range f.threads {
+		switch {
+		case t < 0:
+			fault("--threads %d: must not be negative", t)
+		case t == 0:
+			f.threads[i] = cpus
+		case t > cpus:
+			fault("--threads %d: this process may use %d CPUs (%s); ask for at most that many, or raise the limit", t, cpus, cpuLimits())
+		}
+	}
+	for _, b := range f.batch {
+		if b < 1 || b > mostBatch {
+			fault("--batch-size %d: 1 to %d", b, mostBatch)
+		}
+	}
+	if !slices.Contains(corpusFormats, f.corpusFormat) {
+		fault("--corpus-format %q: jsonl, tsv, text or dir", f.corpusFormat)
+	}
+	if !slices.Contains(report.Formats(), f.format) {
+		fault("unknown format %q: %s", f.format, strings.Join(report.Formats(), ", "))
+	}
+	if f.pooling != "" && f.pooling != "mean" && f.pooling != "cls" {
+		fault("--pooling %q: mean or cls", f.pooling)
+	}
+	out := []config{{}}
+	out = times(out, f.chunk, func(c *config, v int) { c.chunk = v })
+	out = times(out, f.overlap, func(c *config, v int) { c.overlap = v })
+	out = times(out, f.region, func(c *config, v string) { c.region = bench.Region(v) })
+	out = times(out, f.device, func(c *config, v string) { c.device = v })
+	out = times(out, f.dtype, func(c *config, v string) { c.dtype = v })
+	out = times(out, f.threads, func(c *config, v int) { c.threads = v })
+	out = times(out, f.batch, func(c *config, v int) { c.batch = v })
+	out = times(out, ubatch, func(c *config, v int) { c.ubatch = v })
+	for _, c := range out {
+		switch {
+		case c.chunk < 1:
+			fault("--chunk %d: at least 1", c.chunk)
+		case c.overlap < 0:
+			fault("--overlap %d: must not be negative", c.overlap)
+		case c.batch >= 1 && c.ubatch > c.batch:
+			fault("--ubatch-size %d is larger than --batch-size %d", c.ubatch, c.batch)
+		case f.sample == "all" && c.region != bench.RegionEndToEnd:
+			fault("--region %s keeps its input in memory: give --sample a number of chunks", c.region)
+		case c.overlap >= c.chunk:
+			fault("--overlap %d is not smaller than --chunk %d", c.overlap, c.chunk)
+		}
+	}
+	return dedupe(out), joinDistinct(errs)
+}
+
+// times is the cross product of configurations and the values of one flag.
+func times[T any](in []config, values []T, set func(*config, T)) []config {
+	var out []config
+	for _, c := range in {
+		for _, v := range values {
+			set(&c, v)
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// joinDistinct joins errors, each text once: a fault of one flag shows in many
+// configurations.
+func joinDistinct(errs []error) error {
+	var out []error
+	seen := map[string]bool{}
+	for _, err := range errs {
+		if !seen[err.Error()] {
+			seen[err.Error()] = true
+			out = append(out, err)
+		}
+	}
+	return errors.Join(out...)
+}
+
+// dedupe drops configurations that came out equal, keeping the first.
+func dedupe(in []config) []config {
+	var out []config
+	for _, c := range in {
+		if !slices.Contains(out, c) {
+			out = append(out, c)
+		}
+	}
+	return out
+}

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"encbench/bench"
+	"encbench/corpus"
+	"encbench/corpus/chunk"
+	"encbench/engine"
+	"encbench/engine/feed"
+	"encbench/engine/ort"
+)
+
+// arm is a configuration with its encoder open.
+type arm struct {
+	bench.Arm
+	config   config
+	warnings []bench.Warning
+}
+
+// label names an arm among several.
+func (a *arm) label() string {
+	c := a.config
+	u := "auto"
+	if c.ubatch > 0 {
+		u = fmt.Sprint(c.ubatch)
+	}
+	return fmt.Sprintf("%s %d/%d batch %d ubatch %s threads %d", c.region, c.chunk, c.overlap, c.batch, u, c.threads)
+}
+
+// prepare opens the encoder of a configuration, gates it, and makes its arm.
+func (s *speedRun) prepare(ctx context.Context, c config) error {
+	m := s.model
+	overhead := m.tok.Template().Overhead()
+	content := c.chunk - overhead - len(m.promptIDs)
+	if most := m.maxPositions(); c.chunk > most {
+		return usagef("--chunk %d is longer than the %d positions of model %s; use --chunk %d or less", c.chunk, most, m.facts.Name, most)
+	}
+	window := chunk.Window{Size: content, Overlap: c.overlap}
+	if err := window.Validate(); err != nil {
+		return usagef("--chunk %d leaves %d content tokens beside %d special and %d prompt tokens: %w", c.chunk, content, overhead, len(m.promptIDs), err)
+	}
+	a := &arm{config: c}
+	r := &bench.Record{
+		Schema: bench.SchemaVersion, Tool: tool(), Status: bench.StatusRunning,
+		Command: os.Args, Started: s.began.UTC(), Schedule: s.schedule,
+		Model: m.facts, Env: s.facts,
+		Protocol: bench.Protocol{
+			Name:  fmt.Sprintf("%d/%dx%d", c.chunk, c.overlap, c.batch),
+			Chunk: c.chunk, Overlap: c.overlap, Batch: c.batch, Region: c.region, DType: c.dtype,
+			Prompt: m.prompt, Pooling: m.pooling, Normalize: m.normalize,
+			SpecialTk: overhead, PromptTk: len(m.promptIDs),
+		},
+	}
+	a.Record = r
+	r.Cold.ModelLoad = s.modelTime.Seconds()
+
+	sel, err := s.selection(ctx, c, window)
+	if err != nil {
+		return err
+	}
+	if err := s.openEncoder(ctx, a); err != nil {
+		return err
+	}
+	// From here on the run owns the encoder.
+	s.arms = append(s.arms, a)
+	r.Protocol.Dim = a.Encoder.Dim()
+	if err := s.gate(ctx, a); err != nil {
+		return err
+	}
+	sel.describe(r, s.input)
+	r.Cold.CorpusScan = sel.scan.Seconds()
+	a.warnings = append(a.warnings, sel.warnings...)
+	a.warnings = append(a.warnings, s.modelWarnings(c)...)
+	return s.source(a, sel, window)
+}
+
+// openEncoder creates the session of an arm.
+func (s *speedRun) openEncoder(ctx context.Context, a *arm) error {
+	c, r := a.config, a.Record
+	layout := ort.Plan(c.threads, c.batch, c.ubatch)
+	mark := time.Now()
+	g, err := s.model.build(c.ubatch > 1, c.chunk)
+	if err != nil {
+		return err
+	}
+	r.Cold.Import = time.Since(mark).Seconds()
+	enc, err := ort.Open(s.rt, g, ort.Options{Layout: layout})
+	if err != nil {
+		return err
+	}
+	a.Encoder = enc
+	r.Cold.SessionCreate = enc.CreateTime().Seconds()
+	u := "auto"
+	if c.ubatch > 0 {
+		u = fmt.Sprint(c.ubatch)
+	}
+	r.Engine = bench.Engine{
+		Backend: "onnxruntime", Version: s.rt.Version,
+		Library: filepath.Base(s.rt.Path), LibrarySHA256: s.rtSHA,
+		Device: c.device, Threads: c.threads, Workers: layout.Workers, Intra: layout.Intra,
+		UBatch: u, HowRun: layout.String(), Optimization: "all", Slots: enc.Slots(),
+	}
+	if c.region != bench.RegionEncode {
+		r.Engine.Feeders = c.threads
+	}
+	return nil
+}
+
+// source gives the arm its input and one warm-up batch for every length bucket.
+func (s *speedRun) source(a *arm, sel *selection, window chunk.Window) error {
+	c := a.config
+	opt := feed.Options{Tokenizer: s.model.tok, Window: window, Prompt: s.model.promptIDs, Batch: c.batch, Workers: c.threads}
+	warm := sel.Rows
+	if s.input.once != nil {
+		warm = s.standIns(c)
+	}
+	a.Warm = bench.WarmBatches(warm, a.Record.Engine.Workers, ort.GroupTokens, c.batch)
+	whole := s.sampleN == 0
+	switch {
+	case sel.All && c.region == bench.RegionEndToEnd:
+		a.Source = bench.Documents{Options: opt, Scan: func() (corpus.Scanner, error) { return s.input.open() }}
+		if whole {
+			a.Window = max(2, s.windowBatches(c))
+			a.Settle = bench.Packed{Batches: bench.Pack(warm, c.batch)}
+		}
+		if s.input.once != nil {
+			a.Once = true
+			s.once(a, opt)
+		}
+	case c.region == bench.RegionEncode:
+		a.Source = bench.Packed{Batches: bench.Pack(sel.Rows, c.batch)}
+	case c.region == bench.RegionTokenizeEncode:
+		opt.Trim = sel.trims
+		a.Source = bench.Documents{Options: opt, Scan: func() (corpus.Scanner, error) { return &bench.Texts{Rows: sel.Rows}, nil }}
+	default:
+		opt.Trim = sel.trims
+		a.Source = bench.Documents{Options: opt, Scan: sel.scanFile}
+	}
+	return nil
+}
+
+// standIns are rows of every length bucket for the warm-up of a stream that has
+// not been seen yet.
+func (s *speedRun) standIns(c config) []bench.Row {
+	var out []bench.Row
+	special := s.model.tok.Special()
+	for b := range engine.Buckets {
+		n := min(engine.BucketTop(b), c.chunk)
+		if n < 3 || len(out) > 0 && len(out[len(out)-1].IDs) == n {
+			continue
+		}
+		ids := make([]int32, n)
+		for i := range ids {
+			ids[i] = int32(i*7919) % int32(s.model.facts.Vocab)
+		}
+		ids[0], ids[n-1] = max(special.CLS, 0), max(special.SEP, 0)
+		out = append(out, bench.Row{IDs: ids})
+	}
+	return out
+}
+
+// once makes the source of a stream that can be read only once, and takes its
+// hash and what was left out into the record at its end.
+func (s *speedRun) once(a *arm, opt feed.Options) {
+	var src corpus.Source
+	var hashed *corpus.Hashing
+	a.Source = bench.Documents{Options: opt, Scan: func() (corpus.Scanner, error) {
+		var err error
+		if src, err = s.input.open(); err != nil {
+			return nil, err
+		}
+		hashed = corpus.NewHashing(src)
+		return hashed, nil
+	}}
+	a.AtEnd = func() {
+		a.Record.Corpus.SHA256 = hashed.Manifest().SHA256
+		sel := selection{skipped: src.Skipped()}
+		sel.noteSkipped(s.app)
+		a.Record.Truncation.BadLines = sel.skipped.Broken
+		a.warnings = append(a.warnings, sel.warnings...)
+	}
+}
+
+// windowBatches is how many batches make about one sample's share of the time.
+func (s *speedRun) windowBatches(c config) int {
+	const chunksPerThread = 5 // a second, of a small model: only the order of magnitude matters
+	seconds := s.schedule.MinTime.Seconds() / float64(s.schedule.Repeats)
+	return int(seconds * chunksPerThread * float64(c.threads) / float64(c.batch))
+}
+
+// modelWarnings are the caveats of the model under a configuration.
+func (s *speedRun) modelWarnings(c config) []bench.Warning {
+	var out []bench.Warning
+	if s.model.dir != nil {
+		if n := s.model.dir.MaxSeqLength; n > 0 && n < c.chunk {
+			out = append(out, bench.Warning{Code: "longer-than-card",
+				Text:   fmt.Sprintf("the model's directory declares at most %d tokens a text, chunks have up to %d", n, c.chunk),
+				Advice: fmt.Sprintf("--chunk %d measures the declared length", n)})
+		}
+	}
+	if n := s.model.tokInfo.Truncation; n > 0 {
+		out = append(out, bench.Warning{Code: "tokenizer-truncation",
+			Text: fmt.Sprintf("tokenizer.json carries a truncation to %d tokens, which is ignored: the chunker decides", n)})
+	}
+	return out
+}
+
+// gate compares the encoder's vectors with the reference's. A failure ends the
+// run: without a pass there is no rate.
+func (s *speedRun) gate(ctx context.Context, a *arm) error {
+	refs, from, err := s.app.references(ctx, s.model, min(a.config.chunk, s.model.maxPositions()))
+	if err != nil {
+		return err
+	}
+	acc, first, err := bench.Gate(ctx, a.Encoder, refs, from)
+	if err != nil {
+		return err
+	}
+	c := &a.Record.Cold
+	c.FirstRun = first.Seconds()
+	c.Total = c.ModelLoad + c.Import + c.SessionCreate + c.FirstRun
+	a.Record.Accuracy = acc
+	if !acc.Passed {
+		return fmt.Errorf("accuracy gate failed, so there is no rate: %s\nCompared with %s. Check the model with `encbench model verify`", acc.Error, acc.Reference)
+	}
+	return nil
+}
