@@ -92,7 +92,7 @@ func Arms(threads int) ([]Arm, error) {
 		},
 		{
 			Name: "HF tokenizers + OpenVINO (Python)", Peer: "openvino",
-			Input: RowsMixed, Region: "tokenize+encode", Bar: 0.95,
+			Input: RowsMixed, Region: "tokenize+encode",
 			Candidates: openVINO(threads, "tokenize+encode"),
 		},
 		{

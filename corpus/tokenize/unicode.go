@@ -3,7 +3,7 @@ package tokenize
 import "unicode/utf8"
 
 // property is what the reference does with one code point. The tables of it in
-// unicode_tables.go are generated from the reference itself: its Unicode
+// unicode_gen.go are generated from the reference itself: its Unicode
 // version is neither Go's nor that of any one published standard.
 type property struct {
 	flags uint8

@@ -86,6 +86,8 @@ func (a *app) run(ctx context.Context, args []string) int {
 		fmt.Fprintf(a.stderr, "encbench %s: %v\nSee `encbench %s --help`.\n", c.name, err, c.name)
 		return exitUsage
 	case errors.Is(err, errQuiet):
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		fmt.Fprintf(a.stderr, "encbench %s: interrupted; nothing was written\n", c.name)
 	default:
 		fmt.Fprintf(a.stderr, "encbench %s: %v\n", c.name, err)
 	}

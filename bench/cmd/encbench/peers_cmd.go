@@ -156,10 +156,10 @@ func (r *peersRun) peerArms(ctx context.Context) error {
 		}
 		if err := r.peerArm(ctx, w, arm.For(r.in.model.dir.Dir, r.cache)); err != nil {
 			var fault *peers.Fault
-			if !errors.As(err, &fault) {
+			if !errors.As(err, &fault) && !errors.Is(err, errDisagree) {
 				return fmt.Errorf("%s: %w", arm.Name, err)
 			}
-			r.note("%s could not run: %v", arm.Name, fault)
+			r.note("%s (%s) was not timed: %v", arm.Name, arm.Input, err)
 		}
 	}
 	return nil
@@ -198,7 +198,7 @@ func (r *peersRun) peerArm(ctx context.Context, w *peers.Worker, arm peers.Arm) 
 	if _, err := w.Load(ctx, config); err != nil {
 		return err
 	}
-	check, err := r.agree(ctx, w, arm, mine)
+	check, err := r.agree(ctx, w, arm, config, mine)
 	if err != nil {
 		return err
 	}
@@ -225,8 +225,14 @@ func (r *peersRun) peerArm(ctx context.Context, w *peers.Worker, arm peers.Arm) 
 	return r.add(row)
 }
 
+// agreement is the least cosine between a peer's vector and ours for the two to
+// have done the same work.
+const agreement = 0.9999
+
+var errDisagree = errors.New("the vectors differ from ours")
+
 // agree compares what both sides computed, before any of it is timed.
-func (r *peersRun) agree(ctx context.Context, w *peers.Worker, arm peers.Arm, mine *ourSide) (string, error) {
+func (r *peersRun) agree(ctx context.Context, w *peers.Worker, arm peers.Arm, config peers.Config, mine *ourSide) (string, error) {
 	if !arm.Vectors {
 		run, err := w.Run(ctx, "")
 		if err != nil {
@@ -253,6 +259,9 @@ func (r *peersRun) agree(ctx context.Context, w *peers.Worker, arm peers.Arm, mi
 	low, mean, err := peers.Cosines(mine.vectors, theirs, dim)
 	if err != nil {
 		return "", fmt.Errorf("peer's vectors: %w", err)
+	}
+	if low < agreement {
+		return "", fmt.Errorf("%w: %s gives a cosine of %.4f to ours, at least %g expected", errDisagree, describe(arm.Peer, config), low, agreement)
 	}
 	return fmt.Sprintf("ids equal, cosine of vectors at least %.7f, mean %.7f", low, mean), nil
 }

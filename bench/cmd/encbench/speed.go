@@ -43,11 +43,11 @@ func (f *speedFlags) run(ctx context.Context, a *app, args []string) error {
 	}
 	s := &speedRun{speedFlags: f, app: a, bar: a.progress(), began: time.Now(), selections: map[[2]int]*selection{}}
 	s.facts = env.Collect()
-	var err error
-	if err = s.resolve(); err != nil {
+	if err := s.resolve(); err != nil {
 		return &usageError{err}
 	}
 	// A place that cannot be written must show before minutes of measuring.
+	var err error
 	if s.out, err = openOut(f.out, isJSON, f.corpus, f.model); err != nil {
 		return err
 	}
@@ -146,11 +146,10 @@ func (s *speedRun) measure(ctx context.Context) error {
 	for _, a := range s.arms {
 		h.Arms = append(h.Arms, &a.Arm)
 	}
-	// What cannot be saved on the way is said once and not given up: the report
-	// still comes at the end.
-	var unsaved error
+	// What cannot be saved on the way does not end the run: the record is saved
+	// again at its end, and that failure is reported beside the figures.
 	h.Save = func(*bench.Arm) error {
-		unsaved = s.out.save(recordsTo(s.records()))
+		_ = s.out.save(recordsTo(s.records()))
 		return nil
 	}
 	watch := env.StartWatch()
@@ -176,13 +175,13 @@ func (s *speedRun) measure(ctx context.Context) error {
 	for _, a := range s.arms {
 		s.finish(a, status, noise)
 	}
-	return s.present(status, err, unsaved)
+	return s.present(status, err)
 }
 
 // present prints the report and leaves the record in its place: under its name
 // when the run is complete, or interrupted and nothing was there before; else
 // beside it.
-func (s *speedRun) present(status string, failure, unsaved error) error {
+func (s *speedRun) present(status string, failure error) error {
 	kept := s.out.save(recordsTo(s.records()))
 	if kept == nil && (status == bench.StatusComplete || status == bench.StatusInterrupted && !s.out.exist) {
 		kept = s.out.commit()
@@ -205,7 +204,7 @@ func (s *speedRun) present(status string, failure, unsaved error) error {
 	case status == bench.StatusInterrupted:
 		return errors.New("interrupted; the report holds what was measured so far")
 	}
-	return unsaved
+	return nil
 }
 
 // records are those of the arms that have measured something.

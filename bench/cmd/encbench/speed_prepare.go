@@ -63,7 +63,7 @@ func (s *speedRun) prepare(ctx context.Context, c config) error {
 	if err != nil {
 		return err
 	}
-	if err := s.openEncoder(ctx, a); err != nil {
+	if err := s.openEncoder(a); err != nil {
 		return err
 	}
 	// From here on the run owns the encoder.
@@ -80,7 +80,7 @@ func (s *speedRun) prepare(ctx context.Context, c config) error {
 }
 
 // openEncoder creates the session of an arm.
-func (s *speedRun) openEncoder(ctx context.Context, a *arm) error {
+func (s *speedRun) openEncoder(a *arm) error {
 	c, r := a.config, a.Record
 	layout := ort.Plan(c.threads, c.batch, c.ubatch)
 	mark := time.Now()

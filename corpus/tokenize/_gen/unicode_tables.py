@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # requires: tokenizers==0.23.3 (requirements.txt); Python 3.9 or newer.
-"""Write ../unicode_tables.go by asking the reference tokenizer about every code point.
+"""Write ../unicode_gen.go by asking the reference tokenizer about every code point.
 
 The reference's Unicode tables are neither Go's nor Python's, so nothing here
 comes from a Unicode database: each property is what the reference does to a
@@ -20,7 +20,7 @@ import tokenizers
 from tokenizers import Tokenizer, normalizers, pre_tokenizers
 
 WANT = "0.23.3"
-OUT = pathlib.Path(__file__).resolve().parent.parent / "unicode_tables.go"
+OUT = pathlib.Path(__file__).resolve().parent.parent / "unicode_gen.go"
 LIMIT = 0x110000
 HANGUL = range(0xAC00, 0xAC00 + 11172)
 
