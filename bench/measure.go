@@ -11,14 +11,13 @@ import (
 
 // tally is what has been collected since the last sample began.
 type tally struct {
-	work          engine.Work
-	rows          [engine.Buckets]int64
-	batches       int
-	chunks        int64
-	docs, text    int64
-	vectors       []float32 // of one batch: rows are copied out, as a user's would be
-	flight        []*feed.Batch
-	before, after feed.Stats
+	work       engine.Work
+	rows       [engine.Buckets]int64
+	batches    int
+	chunks     int64
+	docs, text int64
+	vectors    []float32 // of one batch: rows are copied out, as a user's would be
+	flight     []*feed.Batch
 }
 
 // flow is the pipeline's flow from a pass into the tally. each is called after
