@@ -57,12 +57,6 @@ func (p *progress) show(share float64, text func() string) {
 	p.width = len(line)
 }
 
-// note prints a line of its own.
-func (p *progress) note(format string, args ...any) {
-	p.clear()
-	fmt.Fprintf(p.w, format+"\n", args...)
-}
-
 // clear removes a drawn line.
 func (p *progress) clear() {
 	if p.width > 0 {
