@@ -40,6 +40,19 @@ func (t Template) AppendSingle(dst, content []int32) []int32 {
 	return dst
 }
 
+// Around gives the special tokens before and after a single text.
+func (t Template) Around() (prefix, suffix []int32) {
+	side := &prefix
+	for _, p := range t.Single {
+		if p.Text != 0 {
+			side = &suffix
+			continue
+		}
+		*side = append(*side, p.ID)
+	}
+	return prefix, suffix
+}
+
 // AppendPair appends the sequence a model expects for the pair a, b to dst and
 // the token type of every appended id to types.
 func (t Template) AppendPair(dst []int32, types []uint8, a, b []int32) ([]int32, []uint8) {

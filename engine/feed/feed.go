@@ -181,20 +181,17 @@ func New(ctx context.Context, src corpus.Scanner, opt Options) (*Feeder, error) 
 func single(t tokenize.Template) (prefix, suffix []int32, err error) {
 	texts := 0
 	for _, p := range t.Single {
-		switch {
-		case p.Type != 0:
+		if p.Type != 0 {
 			return nil, nil, fmt.Errorf("tokenizer gives token type %d to a single text; only 0 is supported", p.Type)
-		case p.Text != 0:
+		}
+		if p.Text != 0 {
 			texts++
-		case texts == 0:
-			prefix = append(prefix, p.ID)
-		default:
-			suffix = append(suffix, p.ID)
 		}
 	}
 	if texts != 1 {
 		return nil, nil, fmt.Errorf("tokenizer's template for a single text holds %d texts", texts)
 	}
+	prefix, suffix = t.Around()
 	return prefix, suffix, nil
 }
 

@@ -20,18 +20,7 @@ const referenceVersion = 1
 // computed once for each model and kept in the cache. A bare graph has no
 // reference: its rows come without vectors.
 func (a *app) references(ctx context.Context, m *loadedModel, longest int) ([]bench.Reference, string, error) {
-	var prefix, suffix []int32
-	before := true
-	for _, p := range m.tok.Template().Single {
-		switch {
-		case p.Text != 0:
-			before = false
-		case before:
-			prefix = append(prefix, p.ID)
-		default:
-			suffix = append(suffix, p.ID)
-		}
-	}
+	prefix, suffix := m.tok.Template().Around()
 	var refs []bench.Reference
 	for _, ids := range bench.ProbeIDs(m.facts.Vocab, prefix, suffix, longest) {
 		refs = append(refs, bench.Reference{IDs: ids})

@@ -115,6 +115,23 @@ func TestFailingRunKeepsTheRecord(t *testing.T) {
 	}
 }
 
+// interruptAfterASample runs the program and ends its context once a sample has
+// been saved in r.json.partial. The file is empty while --out is only probed.
+func interruptAfterASample(t *testing.T, args ...string) result {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		for ctx.Err() == nil {
+			if st, err := os.Stat("r.json.partial"); err == nil && st.Size() > 0 {
+				cancel()
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	return encbenchContext(ctx, "", args...)
+}
+
 // Ctrl-C after the first samples: the report is printed and marked, the record
 // written.
 func TestInterrupted(t *testing.T) {
@@ -122,16 +139,7 @@ func TestInterrupted(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	t.Chdir(t.TempDir())
 	os.WriteFile("d.jsonl", []byte(someDocs), 0o644)
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() {
-		for ctx.Err() == nil {
-			if _, err := os.Stat("r.json.partial"); err == nil {
-				cancel()
-			}
-			time.Sleep(time.Millisecond)
-		}
-	}()
-	r := encbenchContext(ctx, "", "speed", "--corpus", "d.jsonl", "--min-time", "10m", "--out", "r.json")
+	r := interruptAfterASample(t, "speed", "--corpus", "d.jsonl", "--min-time", "10m", "--out", "r.json")
 	if r.code != exitFailure || !strings.Contains(r.stderr, "interrupted; the report holds what was measured so far") {
 		t.Errorf("exit %d, standard error %q", r.code, r.stderr)
 	}
@@ -167,16 +175,7 @@ func TestInterruptedKeepsACompleteRecord(t *testing.T) {
 	t.Chdir(t.TempDir())
 	os.WriteFile("d.jsonl", []byte(someDocs), 0o644)
 	speedRecord(t, "", "--corpus", "d.jsonl", "--out", "r.json")
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() {
-		for ctx.Err() == nil {
-			if _, err := os.Stat("r.json.partial"); err == nil {
-				cancel()
-			}
-			time.Sleep(time.Millisecond)
-		}
-	}()
-	r := encbenchContext(ctx, "", "speed", "--corpus", "d.jsonl", "--min-time", "10m", "--out", "r.json")
+	r := interruptAfterASample(t, "speed", "--corpus", "d.jsonl", "--min-time", "10m", "--out", "r.json")
 	if r.code != exitFailure || !strings.Contains(r.stderr, "record written to r.json.partial") {
 		t.Errorf("exit %d, standard error %q", r.code, r.stderr)
 	}
