@@ -38,11 +38,14 @@ func Example() {
 func ExampleParse() {
 	m, err := metrics.Parse("nDCG@10")
 	fmt.Println(m, err)
-	_, err = metrics.Parse("accuracy")
+	m, err = metrics.Parse("recall_at_5")
+	fmt.Println(m, err)
+	_, err = metrics.Parse("P")
 	fmt.Println(err)
 	// Output:
 	// nDCG@10 <nil>
-	// unknown measure "accuracy": known are nDCG, nDCG@k, R@k, P@k, RR, RR@k, AP, AP@k, Success@k, Judged@k
+	// R@5 <nil>
+	// measure "P" needs a cut-off, such as P@10
 }
 
 // A document may be ranked once: counting it twice is how recall comes out
@@ -51,4 +54,33 @@ func ExampleJudged_Append() {
 	var j metrics.Judged
 	fmt.Println(j.Append([]int32{0, 0}, []float64{1}))
 	// Output: query 0 of the block: rank 2 names judgement 0, which stands at an earlier rank: a document may be ranked once
+}
+
+// Several measures in one pass: values by measure and query, and what they come to
+// for all queries.
+func ExampleScorer() {
+	measures, err := metrics.ParseList("nDCG@5,10 AP(rel=2) NumRelRet")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var j metrics.Judged
+	// Two judged documents, of grades 2 and 1, at places 0 and 7 of 100.
+	if err := j.AppendSparse(100, []int32{0, 7}, []int32{0, 1}, []float64{2, 1, 2}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	values := make([][]float64, len(measures))
+	for i := range values {
+		values[i] = make([]float64, j.Queries())
+	}
+	metrics.NewScorer(measures).Score(values, &j)
+	for i, m := range measures {
+		fmt.Printf("%s %.4f\n", m, m.Aggregate(values[i]))
+	}
+	// Output:
+	// nDCG@5 0.5317
+	// nDCG@10 0.6155
+	// AP(rel=2) 0.5000
+	// NumRelRet 2.0000
 }

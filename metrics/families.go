@@ -1,126 +1,187 @@
 package metrics
 
-import (
-	"math"
-	"sort"
+// kind is a measure without its parameters.
+type kind uint8
+
+const (
+	noKind kind = iota
+	ndcg
+	recall
+	recallCap
+	precision
+	reciprocalRank
+	averagePrecision
+	success
+	rPrecision
+	bpref
+	infAP
+	iprec
+	gmMap
+	errMeasure
+	rbp
+	judgedShare
+	unjudgedShare
+	setP
+	setR
+	setF
+	numQ
+	numRet
+	numRel
+	numRelRet
 )
 
-// family is a measure without its cut-off.
+type cutRule uint8
+
+const (
+	noCut cutRule = iota
+	mayCut
+	mustCut
+)
+
+// family describes a kind.
 type family struct {
-	name  string
-	uncut bool // may stand without @k
-	// worth is what a judged document of this grade adds; an unjudged one adds 0.
-	worth func(grade float64) float64
-	score func(r ranking) float64
+	kind    kind
+	name    string
+	cut     cutRule
+	level   bool    // takes rel=
+	param   string  // name of its further parameter, "" for none
+	normal  float64 // and its default
+	sum     bool    // a count, whose aggregate is the sum
+	trec    string  // what trec_eval calls it without a cut-off
+	trecCut string  // and with one, less "_k"
 }
 
-// Note: worth is a function of the grade and not a branch in the loops, so each
-// measure reads one table of a few entries per ranked document. A further gain
-// (2^g−1) or relevance level is a further worth, not a further loop.
-var families = []family{
-	{"nDCG", true, gain, ndcg},
-	{"R", false, relevant, recall},
-	{"P", false, relevant, precision},
-	{"RR", true, relevant, reciprocalRank},
-	{"AP", true, relevant, averagePrecision},
-	{"Success", false, relevant, success},
-	{"Judged", false, judged, judgedShare},
+// The kind is the index.
+var families = [...]family{
+	{},
+	{kind: ndcg, name: "nDCG", cut: mayCut, trec: "ndcg", trecCut: "ndcg_cut"},
+	{kind: recall, name: "R", cut: mustCut, level: true, trecCut: "recall"},
+	{kind: recallCap, name: "R_cap", cut: mustCut, level: true},
+	{kind: precision, name: "P", cut: mustCut, level: true, trecCut: "P"},
+	{kind: reciprocalRank, name: "RR", cut: mayCut, level: true, trec: "recip_rank"},
+	{kind: averagePrecision, name: "AP", cut: mayCut, level: true, trec: "map", trecCut: "map_cut"},
+	{kind: success, name: "Success", cut: mustCut, level: true, trecCut: "success"},
+	{kind: rPrecision, name: "Rprec", level: true, trec: "Rprec"},
+	{kind: bpref, name: "Bpref", level: true, trec: "bpref"},
+	{kind: infAP, name: "infAP", level: true, trec: "infAP"},
+	{kind: iprec, name: "IPrec", level: true},
+	{kind: gmMap, name: "gm_map", level: true, trec: "gm_map"},
+	{kind: errMeasure, name: "ERR", cut: mayCut},
+	{kind: rbp, name: "RBP", cut: mayCut, level: true, param: "p", normal: .8},
+	{kind: judgedShare, name: "Judged", cut: mayCut},
+	{kind: unjudgedShare, name: "unj", cut: mustCut, trecCut: "unj"},
+	{kind: setP, name: "SetP", level: true, trec: "set_P"},
+	{kind: setR, name: "SetR", level: true, trec: "set_recall"},
+	{kind: setF, name: "SetF", level: true, param: "beta", normal: 1, trec: "set_F"},
+	{kind: numQ, name: "NumQ", sum: true, trec: "num_q"},
+	{kind: numRet, name: "NumRet", sum: true, trec: "num_ret"},
+	{kind: numRel, name: "NumRel", level: true, sum: true, trec: "num_rel"},
+	{kind: numRelRet, name: "NumRelRet", level: true, sum: true, trec: "num_rel_ret"},
 }
 
-func gain(grade float64) float64 { return max(grade, 0) }
+func (m Measure) family() *family { return &families[m.kind] }
 
-func relevant(grade float64) float64 {
-	if grade >= Level {
-		return 1
+// normal gives the measure of a kind with every parameter at its default.
+func normal(k kind) Measure {
+	m := Measure{kind: k, param: families[k].normal}
+	if families[k].level {
+		m.level = Level
 	}
-	return 0
+	return m
 }
 
-func judged(float64) float64 { return 1 }
-
-// ranking is one query as a family sees it.
-type ranking struct {
-	top   []int32   // codes of the ranks up to k
-	value []float64 // worth by code+1; entry 0 is Unjudged
-	ideal []float64 // positive grades of the judgements, best first
-	k     int
-}
-
-func (r ranking) worth(code int32) float64 { return r.value[code+1] }
-
-// sum adds the worth of the ranks up to k.
-func (r ranking) sum() float64 {
-	var sum float64
-	for _, code := range r.top {
-		sum += r.worth(code)
-	}
-	return sum
-}
-
-// relevant is the number of relevant judgements, retrieved or not.
-func (r ranking) relevant() float64 {
-	return float64(sort.Search(len(r.ideal), func(i int) bool { return r.ideal[i] < Level }))
-}
-
-func ndcg(r ranking) float64 {
-	var got, ideal float64
-	for i, code := range r.top {
-		got += r.worth(code) / discount(i+1)
-	}
-	for i, g := range r.ideal[:min(r.k, len(r.ideal))] {
-		ideal += g / discount(i+1)
-	}
-	// Rounding can lift a swap of nearly equal grades past the ideal.
-	return min(share(got, ideal), 1)
-}
-
-func recall(r ranking) float64 { return share(r.sum(), r.relevant()) }
-
-func precision(r ranking) float64 { return r.sum() / float64(r.k) }
-
-func reciprocalRank(r ranking) float64 {
-	for i, code := range r.top {
-		if r.worth(code) > 0 {
-			return 1 / float64(i+1)
+// Names lists the forms that Parse accepts, with k for a cut-off and r for a
+// recall.
+func Names() []string {
+	var names []string
+	for _, f := range families[1:] {
+		if f.kind == iprec {
+			names = append(names, f.name+"@r")
+			continue
+		}
+		if f.cut != mustCut {
+			names = append(names, f.name)
+		}
+		if f.cut != noCut {
+			names = append(names, f.name+"@k")
 		}
 	}
-	return 0
+	return names
 }
 
-func averagePrecision(r ranking) float64 {
-	var hits, sum float64
-	for i, code := range r.top {
-		if r.worth(code) > 0 {
-			hits++
-			sum += hits / float64(i+1)
-		}
-	}
-	return share(sum, r.relevant())
+// alias is another name of a measure, in lower case.
+type alias struct {
+	name string
+	kind kind
+	// cuts are what trec_eval prints for the name alone.
+	cuts []int
 }
 
-func success(r ranking) float64 { return min(r.sum(), 1) }
+var (
+	cutsDefault = []int{5, 10, 15, 20, 30, 100, 200, 500, 1000}
+	cutsSuccess = []int{1, 5, 10}
+	cutsUnj     = []int{5, 10, 20}
+)
 
-func judgedShare(r ranking) float64 { return share(r.sum(), float64(len(r.top))) }
-
-// share is part/whole, and 0 of nothing.
-func share(part, whole float64) float64 {
-	if whole == 0 {
-		return 0
-	}
-	return part / whole
+// Aliases are looked up without regard to case; where one is the beginning of
+// another the longer one comes first.
+var aliases = []alias{
+	{"ndcg_burges", ndcg, nil},
+	{"ndcg_cut", ndcg, cutsDefault},
+	{"ndcg", ndcg, nil},
+	{"recall_cap", recallCap, nil},
+	{"r_cap", recallCap, nil},
+	{"recall", recall, cutsDefault},
+	{"precision", precision, nil},
+	{"recip_rank", reciprocalRank, nil},
+	{"mrr", reciprocalRank, nil},
+	{"rr", reciprocalRank, nil},
+	{"map_cut", averagePrecision, cutsDefault},
+	{"map", averagePrecision, nil},
+	{"ap", averagePrecision, nil},
+	{"success", success, cutsSuccess},
+	{"hit_rate", success, nil},
+	{"hit", success, nil},
+	{"match", success, nil},
+	{"accuracy", success, nil},
+	{"r_precision", rPrecision, nil},
+	{"r-precision", rPrecision, nil},
+	{"rprec", rPrecision, nil},
+	{"bpref", bpref, nil},
+	{"infap", infAP, nil},
+	{"iprec_at_recall", iprec, nil},
+	{"iprec", iprec, nil},
+	{"gm_map", gmMap, nil},
+	{"gmap", gmMap, nil},
+	{"err", errMeasure, nil},
+	{"rbp", rbp, nil},
+	{"judged", judgedShare, nil},
+	{"unj", unjudgedShare, cutsUnj},
+	{"set_recall", setR, nil},
+	{"set_p", setP, nil},
+	{"set_r", setR, nil},
+	{"set_f", setF, nil},
+	{"setp", setP, nil},
+	{"setr", setR, nil},
+	{"setf", setF, nil},
+	{"num_rel_ret", numRelRet, nil},
+	{"numrelret", numRelRet, nil},
+	{"num_rel", numRel, nil},
+	{"numrel", numRel, nil},
+	{"num_ret", numRet, nil},
+	{"numret", numRet, nil},
+	{"num_q", numQ, nil},
+	{"numq", numQ, nil},
+	{"p", precision, cutsDefault},
+	{"r", recall, nil},
+	{"m", success, nil},
 }
 
-// discount is log2(rank+1). Ranks beyond the table are rare enough to compute.
-func discount(rank int) float64 {
-	if rank < len(discounts) {
-		return discounts[rank]
-	}
-	return math.Log2(float64(rank + 1))
+// Names that mean different things in different tools are refused, with the
+// measures that they may stand for.
+var ambiguous = map[string]string{
+	"accuracy":       "it is Success@1 in sentence-transformers, R@1 in MTEB, and in ir_measures the chance that a relevant document stands before another: name one of Success@k, R@k",
+	"top_k_accuracy": "MTEB's counts hits only, so that its mean is always 1: use Success@k",
+	"hits":           "ranx counts the relevant documents in the ranking: use NumRelRet; for the share of queries with a hit, Success@k",
+	"hole":           "it is the share of documents without a judgement: use unj@k",
 }
-
-var discounts = func() (d [1025]float64) {
-	for rank := range d {
-		d[rank] = math.Log2(float64(rank + 1))
-	}
-	return d
-}()

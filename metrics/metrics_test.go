@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -57,6 +59,9 @@ func TestKnownAnswers(t *testing.T) {
 	graded := block(t,
 		query{"D0 D2 D3 D1 D4", map[string]float64{"D0": 0, "D1": 1, "D2": 1, "D3": 2, "D4": 0}},
 		query{"D1 D3 D2 D4", map[string]float64{"D0": 1, "D3": 2, "D5": 2}})
+	level := block(t, query{"a b", map[string]float64{"a": 1, "b": 2}})
+	tied := block(t, query{"a b", map[string]float64{"a": 1, "b": 0}}, query{"b a", map[string]float64{"a": 1, "b": 0}})
+	pool := block(t, query{"a n b x y", map[string]float64{"a": 2, "n": 0, "b": 1, "c": 1, "d": 1}})
 	steep := block(t,
 		query{"d_12 d_23 d_25 d_36 d_32 d_35", map[string]float64{"d_12": 5, "d_25": 3}},
 		query{"d_12 d_11 d_25 d_36 d_22 d_35", map[string]float64{"d_11": 6, "d_22": 1}})
@@ -69,6 +74,8 @@ func TestKnownAnswers(t *testing.T) {
 		{"graded", graded, "nDCG@20", []float64{.658465, .335435}},
 		{"graded", graded, "nDCG", []float64{.658465, .335435}},
 		{"graded", graded, "nDCG@2", []float64{.239812, .386853}},
+		{"graded", graded, "nDCG(dcg='exp-log2')@20", []float64{.620104, .350985}},
+		{"graded", graded, "nDCG(dcg='exp-log2')@2", []float64{.173765, .386853}},
 		{"graded", graded, "AP", []float64{.6389, .1667}},
 		{"graded", graded, "RR", []float64{.5, .5}},
 		{"graded", graded, "RR@1", []float64{0, 0}},
@@ -79,6 +86,33 @@ func TestKnownAnswers(t *testing.T) {
 		{"graded", graded, "Success@2", []float64{1, 1}},
 		{"graded", graded, "Judged@4", []float64{1, .25}},
 		{"graded", graded, "Judged@10", []float64{1, .25}},
+		{"graded", graded, "unj@10", []float64{0, .3}},
+		{"graded", graded, "Rprec", []float64{.6667, .3333}},
+		{"graded", graded, "R_cap@2", []float64{.5, .5}},
+		{"level", level, "RR(rel=2)", []float64{.5}},
+		{"level", level, "AP(rel=2)", []float64{.5}},
+		{"level", level, "nDCG@10", []float64{.8597}},
+		{"tied", tied, "nDCG", []float64{1, .6309}},
+		// Worked by hand from the definitions: relevant at ranks 1 and 3, a
+		// nonrelevant one between them, two relevant ones not found.
+		{"pool", pool, "Bpref", []float64{.25}},
+		{"pool", pool, "infAP", []float64{.41667}},
+		{"pool", pool, "IPrec@0.0", []float64{1}},
+		{"pool", pool, "IPrec@0.5", []float64{.66667}},
+		{"pool", pool, "IPrec@0.6", []float64{0}},
+		{"pool", pool, "SetP", []float64{.4}},
+		{"pool", pool, "SetR", []float64{.5}},
+		{"pool", pool, "SetF", []float64{.44444}},
+		{"pool", pool, "SetF(beta=2)", []float64{.46154}},
+		{"pool", pool, "RBP", []float64{.328}},
+		{"pool", pool, "RBP(p=0.5)", []float64{.625}},
+		{"pool", pool, "RBP@1", []float64{.2}},
+		{"pool", pool, "ERR@10", []float64{.20443}},
+		{"pool", pool, "NumQ", []float64{1}},
+		{"pool", pool, "NumRet", []float64{5}},
+		{"pool", pool, "NumRel", []float64{4}},
+		{"pool", pool, "NumRelRet", []float64{2}},
+		{"pool", pool, "NumRelRet(rel=2)", []float64{1}},
 	} {
 		got := scores(t, c.measure, c.j)
 		for q, want := range c.want {
@@ -149,33 +183,6 @@ func TestIdealIsUncut(t *testing.T) {
 	}
 }
 
-func TestParse(t *testing.T) {
-	for _, s := range []string{"nDCG", "nDCG@10", "R@5", "P@1", "RR", "RR@10", "AP", "AP@100", "Success@5", "Judged@10", "P@2147483647"} {
-		m, err := Parse(s)
-		if err != nil || m.String() != s {
-			t.Errorf("Parse(%q) gives %v, %v", s, m, err)
-		}
-	}
-	const known = "known are nDCG, nDCG@k, R@k, P@k, RR, RR@k, AP, AP@k, Success@k, Judged@k"
-	for s, want := range map[string]string{
-		"":             `unknown measure "": ` + known,
-		"ndcg@10":      `unknown measure "ndcg@10": ` + known,
-		"NDCG_CUT_10":  `unknown measure "NDCG_CUT_10": ` + known,
-		"P":            `measure "P" needs a cut-off, such as P@10`,
-		"P@":           `measure "P@": the cut-off "" is not a whole number from 1 to 2147483647`,
-		"P@0":          `measure "P@0": the cut-off "0" is not a whole number from 1 to 2147483647`,
-		"P@-1":         `measure "P@-1": the cut-off "-1" is not a whole number from 1 to 2147483647`,
-		"P@+1":         `measure "P@+1": the cut-off "+1" is not a whole number from 1 to 2147483647`,
-		"P@05":         `measure "P@05": the cut-off "05" is not a whole number from 1 to 2147483647`,
-		"P@2147483648": `measure "P@2147483648": the cut-off "2147483648" is not a whole number from 1 to 2147483647`,
-		"nDCG@10@5":    `measure "nDCG@10@5": the cut-off "10@5" is not a whole number from 1 to 2147483647`,
-	} {
-		if m, err := Parse(s); err == nil || err.Error() != want {
-			t.Errorf("Parse(%q) gives %v and error\n%v, want\n%s", s, m, err, want)
-		}
-	}
-}
-
 func TestAppendErrors(t *testing.T) {
 	for _, c := range []struct {
 		ranked []int32
@@ -199,14 +206,213 @@ func TestAppendErrors(t *testing.T) {
 	}
 }
 
-func TestScorePanicsOnAnotherLength(t *testing.T) {
-	defer func() {
-		if got, want := recover(), "metrics: 2 places for the scores of 0 queries"; got != want {
-			t.Errorf("panic %v, want %v", got, want)
+func TestAppendSparseErrors(t *testing.T) {
+	for _, c := range []struct {
+		n           int
+		rank, which []int32
+		want        string
+	}{
+		{-1, nil, nil, "query 0 of the block: a ranking of -1 documents: from 0 to 2147483647 can be scored"},
+		{1 << 31, nil, nil, "query 0 of the block: a ranking of 2147483648 documents: from 0 to 2147483647 can be scored"},
+		{3, []int32{0, 1}, []int32{0}, "query 0 of the block: 2 places for 1 judged documents"},
+		{3, []int32{1, 1}, []int32{0, 1}, "query 0 of the block: judged document 1 stands at place 1: places ascend, from 0, in a ranking of 3 documents"},
+		{3, []int32{0, 3}, []int32{0, 1}, "query 0 of the block: judged document 1 stands at place 3: places ascend, from 0, in a ranking of 3 documents"},
+		{3, []int32{-1}, []int32{0}, "query 0 of the block: judged document 0 stands at place -1: places ascend, from 0, in a ranking of 3 documents"},
+		{3, []int32{0, 2}, []int32{1, 1}, "query 0 of the block: rank 3 names judgement 1, which stands at an earlier rank: a document may be ranked once"},
+	} {
+		var j Judged
+		if err := j.AppendSparse(c.n, c.rank, c.which, []float64{1, 1}); err == nil || err.Error() != c.want {
+			t.Errorf("got %v, want %s", err, c.want)
 		}
-	}()
-	m, _ := Parse("RR")
-	m.Score(make([]float64, 2), &Judged{})
+		if j.Queries() != 0 {
+			t.Errorf("%d queries after a refused one", j.Queries())
+		}
+	}
+}
+
+// TestTakesAndRefuses: the parts of a block after errors are those of a block
+// without them.
+func TestTakesAndRefuses(t *testing.T) {
+	var j, clean Judged
+	grades := []float64{2, .3, -9000, 1, 1}
+	for range 3 {
+		if j.Append([]int32{1, 0, 9}, grades) == nil || j.Append([]int32{0}, []float64{7, 3, math.NaN()}) == nil {
+			t.Fatal("a wrong query was taken")
+		}
+		if err := errors.Join(j.Append([]int32{1, -1, 3, 0}, grades), clean.Append([]int32{1, -1, 3, 0}, grades)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for m := range everyMeasure(2) {
+		if got, want := scores(t, m, &j), scores(t, m, &clean); !slices.Equal(got, want) {
+			t.Errorf("%s: %v after refused queries, %v without", m, got, want)
+		}
+	}
+}
+
+func TestPanics(t *testing.T) {
+	two := block(t, query{"a", nil}, query{"a", nil})
+	rr, _ := Parse("RR")
+	for want, call := range map[string]func(){
+		"metrics: 2 places for the scores of 0 queries": func() { rr.Score(make([]float64, 2), &Judged{}) },
+		"metrics: 1 rows for the scores of 2 measures":  func() { NewScorer([]Measure{rr, rr}).Score(rows(1, 2), two) },
+		"metrics: queries 1 to 3 of 2":                  func() { NewScorer([]Measure{rr}).ScoreRange(rows(1, 2), two, 1, 3) },
+		"metrics: measure 1 is the zero Measure":        func() { NewScorer([]Measure{rr, {}}) },
+	} {
+		func() {
+			defer func() {
+				if got := recover(); got != want {
+					t.Errorf("panic %v, want %v", got, want)
+				}
+			}()
+			call()
+		}()
+	}
+}
+
+func TestCheck(t *testing.T) {
+	for _, c := range []struct {
+		measure string
+		grade   float64
+		want    string
+	}{
+		{"nDCG", MaxGrade, ""},
+		{"nDCG", -MaxGrade, ""},
+		{"nDCG", math.NaN(), "nDCG is defined for grades up to 1e+15, and a judgement has NaN"},
+		{"nDCG(dcg='exp-log2')@10", 31, ""},
+		{"nDCG(dcg='exp-log2')@10", 31.5, "nDCG(dcg='exp-log2')@10 is defined for grades up to 31, and a judgement has 31.5"},
+		{"ERR@20", 4, ""},
+		{"ERR@20", 5, "ERR@20 is defined for grades up to 4, and a judgement has 5"},
+	} {
+		m, err := Parse(c.measure)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if err := m.Check(c.grade); err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%s, grade %v: %q, want %q", m, c.grade, got, c.want)
+		}
+		j := block(t, query{"a b", map[string]float64{"a": min(c.grade, MaxGrade), "b": 1}}.orOne())
+		if v := scores(t, c.measure, j)[0]; !(v >= 0 && v <= 1) {
+			t.Errorf("%s with grade %v is %v, outside [0, 1]", m, c.grade, v)
+		}
+	}
+}
+
+func (q query) orOne() query {
+	for d, g := range q.grades {
+		if g != g {
+			q.grades[d] = 1
+		}
+	}
+	return q
+}
+
+// TestAggregate: counts are added up, gm_map averages logarithms, so that a query
+// without a hit pulls it down to trec_eval's 0.00001 and not to 0.
+func TestAggregate(t *testing.T) {
+	j := block(t,
+		query{"a x", map[string]float64{"a": 1}},
+		query{"x a y", map[string]float64{"a": 1, "b": 2}},
+		query{"", map[string]float64{"a": 1}})
+	for name, want := range map[string]float64{
+		"NumQ": 3, "NumRet": 5, "NumRel": 4, "NumRelRet": 2, "NumRel(rel=2)": 1,
+		"AP":     (1 + .25 + 0) / 3,
+		"gm_map": math.Cbrt(1 * .25 * 1e-5),
+	} {
+		m, err := Parse(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := m.Aggregate(scores(t, name, j)); math.Abs(got-want) > tolerance {
+			t.Errorf("%s of the block is %v, want %v", name, got, want)
+		}
+		if counts := strings.HasPrefix(name, "Num"); m.Counts() != counts {
+			t.Errorf("%s counts: %v", name, m.Counts())
+		}
+	}
+}
+
+// TestNegative: the two readings of a negative grade, on a ranking whose first
+// document has one.
+func TestNegative(t *testing.T) {
+	j := block(t, query{"p a n b", map[string]float64{"p": -1, "a": 1, "n": 0, "b": 1, "m": -1}})
+	for _, c := range []struct {
+		measure          string
+		judged, unjudged float64
+	}{
+		{"Bpref", .25, .5},
+		{"Judged@4", 1, .75},
+		{"unj@4", 0, .25},
+		{"R@4", 1, 1},
+		{"P@2", .5, .5},
+		{"nDCG@10", .65093, .65093},
+		{"infAP", .5, .6875},
+	} {
+		j.NegativeUnjudged = false
+		if got := scores(t, c.measure, j)[0]; math.Abs(got-c.judged) > printed {
+			t.Errorf("judged: %s is %.5f, want %v", c.measure, got, c.judged)
+		}
+		j.NegativeUnjudged = true
+		if got := scores(t, c.measure, j)[0]; math.Abs(got-c.unjudged) > printed {
+			t.Errorf("unjudged: %s is %.5f, want %v", c.measure, got, c.unjudged)
+		}
+	}
+}
+
+// TestPerfect: the best order of any grades scores exactly 1, not nearly.
+func TestPerfect(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	for range 200 {
+		var j Judged
+		grades := make([]float64, 1+r.IntN(1500))
+		ranked := make([]int32, len(grades))
+		for i := range grades {
+			grades[i], ranked[i] = float64(r.IntN(5))+float64(r.IntN(2))/3, int32(i)
+		}
+		slices.SortFunc(grades, func(a, b float64) int { return cmp.Compare(b, a) })
+		if err := j.Append(ranked, grades); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"nDCG", "nDCG@7", "nDCG@1100", "nDCG(dcg='exp-log2')", "Bpref", "Rprec", "AP"} {
+			if got := scores(t, name, &j)[0]; got != 1 && grades[0] >= 1 {
+				t.Fatalf("%s of %d documents in the best order is %v, want 1", name, len(grades), got)
+			}
+		}
+	}
+}
+
+// TestAllocations: nothing is allocated for a block like one before.
+func TestAllocations(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	qs := randomQueries(r, 4, 200, 60)
+	var measures []Measure
+	for name := range everyMeasure(10) {
+		m, _ := Parse(name)
+		measures = append(measures, m)
+	}
+	s, dst := NewScorer(measures), rows(len(measures), len(qs))
+	var j Judged
+	var m Matcher
+	docs, ranked, grades := []int32{3, 1, 4, 15}, make([]int32, 1000), []float64{1, 2.5, 0, -1}
+	copy(ranked, []int32{9, 15, 2, 1})
+	rank, which := make([]int32, 0, 1000), make([]int32, 0, 1000)
+	if n := testing.AllocsPerRun(20, func() {
+		j.Reset()
+		for range len(qs) {
+			m.Set(docs)
+			rank, which = m.Match(rank[:0], which[:0], ranked)
+			if err := j.AppendSparse(len(ranked), rank, which, grades); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.Score(dst, &j)
+	}); n != 0 {
+		t.Errorf("%v allocations for a block, want none", n)
+	}
 }
 
 func TestMean(t *testing.T) {
@@ -229,106 +435,9 @@ func TestReset(t *testing.T) {
 		t.Fatal(err)
 	}
 	fresh := block(t, query{"b a", map[string]float64{"a": 7, "b": 1}})
-	for _, m := range everyMeasure(2) {
+	for m := range everyMeasure(2) {
 		if got, want := scores(t, m, j), scores(t, m, fresh); !slices.Equal(got, want) {
 			t.Errorf("%s: %v after Reset, %v in a new block", m, got, want)
 		}
-	}
-}
-
-// everyMeasure lists every form that Parse knows, at cut-off k.
-func everyMeasure(k int) []string {
-	names := Names()
-	for i, n := range names {
-		if base, ok := strings.CutSuffix(n, "@k"); ok {
-			names[i] = fmt.Sprintf("%s@%d", base, k)
-		}
-	}
-	return names
-}
-
-// FuzzPlain holds every measure to its definition, on blocks of random queries:
-// graded, negative, fractional and unjudged documents, rankings shorter and
-// longer than the cut-off and than the judgements, across the discount table's
-// end.
-func FuzzPlain(f *testing.F) {
-	for seed := range uint64(20) {
-		f.Add(seed, uint16(seed*7%40), uint16(1+seed%12), uint8(seed%5))
-	}
-	f.Add(uint64(99), uint16(1500), uint16(1100), uint8(3))
-	f.Fuzz(func(t *testing.T, seed uint64, documents, cut uint16, queries uint8) {
-		r := rand.New(rand.NewPCG(seed, 1))
-		n, k := int(documents%2048), 1+int(cut%2048)
-		grades := []float64{-1, 0, 0, .2, 1, 1, 1.5, 2, 10}
-		var qs []query
-		for range queries % 8 {
-			q := query{grades: map[string]float64{}}
-			var ranked []string
-			for _, d := range r.Perm(n) {
-				name := fmt.Sprintf("d%d", d)
-				if r.IntN(3) > 0 {
-					q.grades[name] = grades[r.IntN(len(grades))]
-				}
-				if r.IntN(4) > 0 {
-					ranked = append(ranked, name)
-				}
-			}
-			q.ranked = strings.Join(ranked, " ")
-			qs = append(qs, q)
-		}
-		j := block(t, qs...)
-		for _, name := range everyMeasure(k) {
-			got := scores(t, name, j)
-			base, _, hasCut := strings.Cut(name, "@")
-			at := 0
-			if hasCut {
-				at = k
-			}
-			for i, q := range qs {
-				want := plain[base](strings.Fields(q.ranked), q.grades, at)
-				if !(math.Abs(got[i]-want) <= tolerance) {
-					t.Errorf("%d documents, query %d: %s is %v, want %v", n, i, name, got[i], want)
-				}
-				if !(got[i] >= 0 && got[i] <= 1) {
-					t.Errorf("%d documents, query %d: %s is %v, outside [0, 1]", n, i, name, got[i])
-				}
-			}
-		}
-	})
-}
-
-func BenchmarkScore(b *testing.B) {
-	const queries, depth = 500, 1000
-	r := rand.New(rand.NewPCG(1, 2))
-	var j Judged
-	for range queries {
-		grades := make([]float64, 100)
-		for i := range grades {
-			grades[i] = float64(r.IntN(4))
-		}
-		ranked := make([]int32, depth)
-		for i, d := range r.Perm(depth) {
-			ranked[i] = int32(d)
-			if d >= len(grades) {
-				ranked[i] = Unjudged
-			}
-		}
-		if err := j.Append(ranked, grades); err != nil {
-			b.Fatal(err)
-		}
-	}
-	dst := make([]float64, queries)
-	for _, name := range []string{"nDCG@10", "nDCG", "R@1000", "AP", "RR"} {
-		m, err := Parse(name)
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				m.Score(dst, &j)
-			}
-			b.ReportMetric(float64(queries*b.N)/b.Elapsed().Seconds(), "queries/s")
-		})
 	}
 }
