@@ -1,0 +1,29 @@
+package run
+
+import "fmt"
+
+// Damage is a part of a file that cannot be read, and what was lost with it. It is
+// an ErrDamaged or an ErrTruncated.
+type Damage struct {
+	File    string
+	Frame   int   // number from 1; 0 for the end of the file
+	Offset  int64 // of its first byte
+	Queries int64 // lost, −1 when not known
+	Rows    int64 // lost, −1 when not known
+	Reason  string
+	Kind    error // ErrDamaged or ErrTruncated
+}
+
+func (d *Damage) Error() string {
+	what := fmt.Sprintf("frame %d at byte %d", d.Frame, d.Offset)
+	if d.Frame == 0 {
+		what = fmt.Sprintf("the end at byte %d", d.Offset)
+	}
+	lost := ""
+	if d.Queries >= 0 {
+		lost = fmt.Sprintf("; lost: %d queries, %d rows", d.Queries, d.Rows)
+	}
+	return fmt.Sprintf("read %s: %v: %s: %s%s", d.File, d.Kind, what, d.Reason, lost)
+}
+
+func (d *Damage) Unwrap() error { return d.Kind }
