@@ -117,6 +117,11 @@ func (w *worker) trim(doc int64) error {
 func (w *worker) cut(b *block, doc int64, text []byte) {
 	n := len(w.ids)
 	w.chunks = w.opt.Window.AppendSpans(w.chunks[:0], n)
+	if w.opt.First && len(w.chunks) > 1 {
+		w.chunks = w.chunks[:1]
+		b.stats.Cut++
+		b.stats.Dropped += int64(n) - int64(w.chunks[0].End)
+	}
 	for i, c := range w.chunks {
 		b.ids = append(b.ids, w.prefix...)
 		b.ids = append(b.ids, w.ids[c.Start:c.End]...)

@@ -28,6 +28,7 @@ type Options struct {
 	Workers   int                // tokenizing goroutines; 0 = 1
 	Pieces    bool               // batches carry the text of their rows, for selection
 	Trim      []Trim             // by document number: the document is one row of part of its ids
+	First     bool               // a document is its first window alone: what is longer is cut off
 }
 
 // Trim makes a document one row: Skip ids are dropped, N are kept.
@@ -75,6 +76,8 @@ type Stats struct {
 	TextBytes         int64
 	Longest           int64 // content tokens of the longest document
 	Repaired          int64 // invalid UTF-8 sequences replaced
+	Cut               int64 // documents of which Options.First left something out
+	Dropped           int64 // content tokens left out
 	RowsByBucket      [engine.Buckets]int64
 
 	ReadBusy, ReadWait         time.Duration
@@ -92,6 +95,8 @@ func (s *Stats) add(t *Stats) {
 	s.TextBytes += t.TextBytes
 	s.Longest = max(s.Longest, t.Longest)
 	s.Repaired += t.Repaired
+	s.Cut += t.Cut
+	s.Dropped += t.Dropped
 	for i := range s.RowsByBucket {
 		s.RowsByBucket[i] += t.RowsByBucket[i]
 	}

@@ -200,6 +200,26 @@ func TestTrim(t *testing.T) {
 	}
 }
 
+// With First a document is the first of its windows, and what is cut is counted.
+func TestFirst(t *testing.T) {
+	texts := []string{text(30, 1), "", text(5, 2), text(6, 3), text(5, 4)}
+	opt := Options{Tokenizer: words{}, Window: chunk.Window{Size: 10}, Batch: 2, First: true}
+	rows, doc, _, _, f := collect(t, &docs{texts: texts}, opt)
+	all, of := naive(texts, opt)
+	var want [][]int32
+	for i, r := range all {
+		if i == 0 || of[i] != of[i-1] {
+			want = append(want, r)
+		}
+	}
+	if !slices.EqualFunc(rows, want, slices.Equal[[]int32]) || !slices.Equal(doc, []int64{0, 1, 2, 3, 4}) {
+		t.Errorf("rows %v of documents %v, want %v", rows, doc, want)
+	}
+	if s := f.Stats(); s.Cut != 2 || s.Dropped != 50+2 || s.Tokens != 60+10+12+10 || s.Content != 40 {
+		t.Errorf("stats %+v; want 2 documents cut, 52 tokens dropped of 92, 40 in rows", s)
+	}
+}
+
 func TestSourceErrorAfterItsDocuments(t *testing.T) {
 	broken := errors.New("line 3 is broken")
 	f, err := New(context.Background(), &docs{texts: []string{"a", "b"}, err: broken}, Options{Tokenizer: words{}, Window: chunk.Window{Size: 4}, Batch: 2})
