@@ -125,7 +125,7 @@ func TestScanStopsAtVisitorsError(t *testing.T) {
 }
 
 func TestEmbedded(t *testing.T) {
-	if got := strings.Join(Names(), " "); got != "techdocs techdocs-law gostd" {
+	if got := strings.Join(Names(), " "); got != "techdocs techdocs-law gostd techdocs-qa" {
 		t.Errorf("names %q", got)
 	}
 	for _, name := range Names() {
@@ -135,7 +135,7 @@ func TestEmbedded(t *testing.T) {
 		}
 	}
 	_, err := Describe("wiki")
-	wantError(t, err, ErrUnknownCorpus, `unknown corpus "wiki": the embedded ones are techdocs, techdocs-law, gostd`)
+	wantError(t, err, ErrUnknownCorpus, `unknown corpus "wiki": the embedded ones are techdocs, techdocs-law, gostd, techdocs-qa`)
 }
 
 func TestAppendJSONLRoundTrip(t *testing.T) {

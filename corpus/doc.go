@@ -11,6 +11,9 @@
 //   - text: one file, one document;
 //   - dir: a folder of text files, one document each.
 //
+// Two more scanners read the documents of labelled collections, for package
+// collection: [NewSMART] (Cranfield, CISI, CACM) and [NewTREC].
+//
 // Each may be plain, gzip or zstd, and may come from standard input (path "-").
 // An input without a byte of text is a collection of no documents, whatever its
 // format. [Open] and [OpenReader] recognise compression by content and guard
@@ -31,7 +34,8 @@
 // # What it leaves out
 //
 // It is a leaf: it knows nothing of tokens (a corpus whose rule speaks of tokens
-// is handed a counter), of queries or of judgements, and it downloads nothing.
+// is handed a counter) or of judgements, and it downloads nothing. Of queries it
+// knows what it writes beside the documents of techdocs-qa, and skips it as a scanner.
 // Invalid UTF-8 passes through unchanged; the tokenizer repairs and counts it
 // ([AppendJSONL], which must write valid JSON, repairs it by the same rule).
 package corpus

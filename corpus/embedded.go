@@ -10,6 +10,7 @@ const (
 	Techdocs    = "techdocs"
 	TechdocsLaw = "techdocs-law"
 	Gostd       = "gostd"
+	TechdocsQA  = "techdocs-qa"
 )
 
 // Embedded describes a corpus that is built from something the machine has or
@@ -21,6 +22,7 @@ type Embedded struct {
 	Summary   string // one sentence
 	Documents int64  // 0 where it depends on the machine
 	TextBytes int64
+	Queries   int64  // judged queries that it brings, 0 where it is no labelled collection
 	SHA256    string // see Manifest; "" where it depends on the machine
 
 	Repetition string // stated repetition of a regrouped corpus, "" for none
@@ -41,6 +43,11 @@ var embedded = []Embedded{
 	{
 		Name: Gostd, Rule: GostdRule,
 		Summary: "Go sources of the standard library, one document per .go file, where a Go toolchain is",
+	},
+	{
+		Name: TechdocsQA, Rule: TechdocsQARule, Asset: Techdocs,
+		Summary:   "labelled: the query is the first sentence on an operation, the words of its name masked, the document the rest of techdocs' text",
+		Documents: 9_982, TextBytes: 35_624_662, Queries: 9_982, SHA256: "2776bfc638785b60acf17ec9596856574e43176d075c923b801e5e10aa6761ef",
 	},
 }
 

@@ -1,6 +1,8 @@
 package corpus_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io"
 	"os"
@@ -48,6 +50,25 @@ func TestTechdocsIsPinned(t *testing.T) {
 	defer s.Close()
 	if got, err := corpus.Scan(s, m.Name, m.Rule, nil); err != nil || got != m {
 		t.Errorf("read back: %+v, %v, want %+v", got, err, m)
+	}
+}
+
+// TestTechdocsQAIsPinned builds techdocs-qa from the wheel.
+func TestTechdocsQAIsPinned(t *testing.T) {
+	wheel := assettest.Need(t, "techdocs")
+	all := sha256.New()
+	qa, err := corpus.BuildTechdocsQA(wheel, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pinned(t, qa.Manifest, 441_054)
+	// The manifest is of the documents, this of the queries too.
+	if got, want := hex.EncodeToString(all.Sum(nil)), "663bbb6c6786e8b023b671fe7e8b7cde2aaa411266965e53fc255924ba636ba9"; got != want {
+		t.Errorf("sha256 of the file %s, want %s", got, want)
+	}
+	if e, _ := corpus.Describe(corpus.TechdocsQA); qa.Queries != e.Queries ||
+		qa.Operations != 20_018 || qa.ShortText != 1_214 || qa.ShortQuery != 5_631 || qa.SharedQuery != 3_191 {
+		t.Errorf("%+v", qa)
 	}
 }
 

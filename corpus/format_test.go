@@ -67,7 +67,7 @@ func TestOpenCorpusOfBEIRFolder(t *testing.T) {
 
 func TestOpenCorpusRefuses(t *testing.T) {
 	_, err := OpenCorpus("nosuchcorpus", Options{})
-	wantError(t, err, ErrUnknownCorpus, `unknown corpus "nosuchcorpus": neither a file or folder here nor one of techdocs, techdocs-law, gostd`)
+	wantError(t, err, ErrUnknownCorpus, `unknown corpus "nosuchcorpus": neither a file or folder here nor one of techdocs, techdocs-law, gostd, techdocs-qa`)
 
 	missing := filepath.Join(t.TempDir(), "missing.jsonl")
 	_, err = OpenCorpus(missing, Options{})

@@ -167,6 +167,9 @@ func (l *lines) broken(what string) {
 // Err gives the error that ended the scan.
 func (l *lines) Err() error { return l.err }
 
+// Line gives the number of the current line, from 1.
+func (l *lines) Line() int64 { return l.number }
+
 // Skipped gives the broken lines so far.
 func (l *lines) Skipped() Skipped {
 	s := l.skipped

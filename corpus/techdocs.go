@@ -42,6 +42,21 @@ func BuildTechdocs(wheel string, w io.Writer) (Manifest, error) {
 
 // eachTechdoc gives visit the documents of techdocs in order, as views.
 func eachTechdoc(wheel string, visit func(Doc) error) error {
+	return eachOperation(wheel, func(op operationDoc) error {
+		return visit(Doc{ID: []byte(op.id), Text: op.text})
+	})
+}
+
+// operationDoc is a document of techdocs and what it is made of.
+type operationDoc struct {
+	id, name      string
+	text          []byte // begins with the documentation
+	documentation []byte // of the operation itself, a view into text
+}
+
+// eachOperation gives visit the operations of the wheel in order. Their texts stay
+// valid.
+func eachOperation(wheel string, visit func(operationDoc) error) error {
 	z, err := zip.OpenReader(wheel)
 	if err != nil {
 		return fmt.Errorf("build techdocs: %w: open %s: %w", ErrWheel, wheel, err)
@@ -80,8 +95,10 @@ func eachTechdoc(wheel string, visit func(Doc) error) error {
 			return fmt.Errorf("build techdocs from %s: %w", wheel, s.err)
 		}
 		start := 0
-		for i, id := range s.ids {
-			if err := visit(Doc{ID: []byte(id), Text: s.text[start:s.ends[i]]}); err != nil {
+		for i, op := range s.operations {
+			op.text = s.text[start:s.ends[i]]
+			op.documentation = op.text[:len(op.documentation)]
+			if err := visit(op); err != nil {
 				return err
 			}
 			start = s.ends[i]
@@ -92,10 +109,10 @@ func eachTechdoc(wheel string, visit func(Doc) error) error {
 
 // serviceDocs holds the documents of one service.
 type serviceDocs struct {
-	ids  []string
-	text []byte // end to end
-	ends []int  // of each document in text
-	err  error
+	operations []operationDoc // without text
+	text       []byte         // end to end
+	ends       []int          // of each document in text
+	err        error
 }
 
 // readService builds the documents of one service.
@@ -107,7 +124,7 @@ func readService(name string, f *zip.File) (s serviceDocs) {
 	}
 	for _, op := range a.operations {
 		s.text = a.appendOperation(s.text, op)
-		s.ids = append(s.ids, name+"."+op.name)
+		s.operations = append(s.operations, operationDoc{id: name + "." + op.name, name: op.name, documentation: op.text})
 		s.ends = append(s.ends, len(s.text))
 	}
 	return s

@@ -92,6 +92,21 @@ func (w *writer) add(d Doc) error {
 	return nil
 }
 
+// addWithQuery writes d with the one query that it answers.
+func (w *writer) addWithQuery(d Doc, id, query string) error {
+	w.t.Add(d)
+	w.line = AppendJSONL(w.line[:0], d)
+	w.line = append(w.line[:len(w.line)-len("}\n")], `,"queries":[{"_id":`...)
+	w.line = appendString(w.line, []byte(id))
+	w.line = append(w.line, `,"text":`...)
+	w.line = appendString(w.line, []byte(query))
+	w.line = append(w.line, "}]}\n"...)
+	if _, err := w.out.Write(w.line); err != nil {
+		return fmt.Errorf("write corpus: %w", err)
+	}
+	return nil
+}
+
 // finish writes what is buffered and gives the manifest.
 func (w *writer) finish(name, rule string) (Manifest, error) {
 	if err := w.out.Flush(); err != nil {
