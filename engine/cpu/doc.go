@@ -1,4 +1,5 @@
-// Package cpu holds encoders that run on the processor without a runtime.
+// Package cpu holds what runs on the processor without a runtime: a plain encoder
+// and an exact search.
 //
 // Reference is the plain definition: BERT as the paper writes it (Devlin et al.,
 // 2018), in Go, one row at a time, every step under the paper's name. It exists
