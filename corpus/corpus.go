@@ -81,6 +81,9 @@ type Options struct {
 	Format string
 	// Strict makes the first broken line (or unreadable file of a folder) the end.
 	Strict bool
+	// NeedID makes a JSONL document without an id a broken line, instead of naming it
+	// by its line number.
+	NeedID bool
 	// MaxDocument is the largest line, or file of a text corpus, in bytes after
 	// unpacking; 0 means DefaultMaxDocument. The buffer begins with 1 MiB, grows
 	// to the longest line by doubling, never past this limit or 1 MiB, whichever

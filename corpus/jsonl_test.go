@@ -49,6 +49,15 @@ func TestJSONL(t *testing.T) {
 	}
 }
 
+func TestJSONLNeedID(t *testing.T) {
+	for _, line := range []string{`{"text":"y"}`, `{"_id":null,"text":"y"}`, `{"_id":"","id":"b","text":"y"}`} {
+		_, _, err := drain(t, NewJSONL(strings.NewReader(`{"_id":"a","text":"x"}`+"\n"+line), "in", Options{Strict: true, NeedID: true}))
+		if want := "in:2: no document id (one of _id, id, docid, doc_id, docno, pid)"; err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", line, err, want)
+		}
+	}
+}
+
 func TestJSONLBroken(t *testing.T) {
 	for in, what := range map[string]string{
 		`{"id":"a"}`:                               "no text (one of text, contents, doc)",

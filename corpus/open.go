@@ -19,9 +19,9 @@ const (
 	MaxExpand = 200
 	// MaxFree is the output that is allowed whatever the ratio.
 	MaxFree = 64 << 20
-	// MaxWindow is the largest zstd window, which is the memory a stream may ask
-	// for (`zstd --long=27` writes 128 MiB, the largest that zstd reads unasked).
-	MaxWindow = 128 << 20
+	// MaxWindow is the largest zstd window, which is the memory a stream may come to
+	// use: that of `zstd --long=31`, the largest that zstd writes.
+	MaxWindow = 2 << 30
 )
 
 // Open opens path for reading and unpacks gzip and zstd, recognised by their
@@ -172,8 +172,8 @@ func (u *unpacker) Read(p []byte) (int, error) {
 func (u *unpacker) wrap(err error) error {
 	switch {
 	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
-		return fmt.Errorf("read %s: %w: its zstd window is larger than the limit of %s; compress it again without --long or --ultra",
-			u.name, ErrBomb, sizeText(MaxWindow))
+		return fmt.Errorf("read %s: %w: %s at byte %d of the file wants a window larger than the limit of %s; compress it again with --long=31 or less",
+			u.name, ErrBomb, u.kind, u.in.n, sizeText(MaxWindow))
 	case errors.As(err, new(*os.PathError)):
 		return fmt.Errorf("read %s: %w", u.name, err)
 	case errors.Is(err, ErrTrailing):

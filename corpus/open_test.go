@@ -267,14 +267,25 @@ func TestBombs(t *testing.T) {
 		f.Close()
 	}
 
-	// A frame that asks for a window of 256 MiB: magic, descriptor, window, no block.
-	path := write(t, "window.zst", []byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, (28 - 10) << 3, 1, 0, 0})
+	// A frame that asks for a window of 4 GiB: magic, descriptor, window, no block.
+	path := write(t, "window.zst", []byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, (32 - 10) << 3, 1, 0, 0})
 	f, err := Open(path)
 	if err == nil {
 		_, err = io.Copy(io.Discard, f)
 		f.Close()
 	}
-	wantError(t, err, ErrBomb, "read "+path+": decompression bomb guard: its zstd window is larger than the limit of 128 MiB; compress it again without --long or --ultra")
+	wantError(t, err, ErrBomb, "read "+path+": decompression bomb guard: zstd at byte 6 of the file wants a window larger than the limit of 2 GiB; compress it again with --long=31 or less")
+
+	// One of 2 GiB, as zstd --long=31 writes, is read: it takes no memory that its
+	// content does not fill.
+	f, err = Open(write(t, "long.zst", []byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, (31 - 10) << 3, 3<<3 | 1, 0, 0, 'a', 'b', 'c'}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(f)
+	if f.Close(); string(got) != "abc" || err != nil {
+		t.Errorf("a window of 2 GiB: %q, %v", got, err)
+	}
 
 	// Much of the same is no bomb while it is small.
 	small := bytes.Repeat([]byte("a"), 1<<20)

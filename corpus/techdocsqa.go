@@ -44,6 +44,10 @@ type QA struct {
 //   - Left out are operations whose document has under 150 characters, then those
 //     whose query has under 30, then all those of one query: a query has one answer.
 //
+// Note: queries count as one when they are the same text. 46 of those that stay differ
+// from another in the place or number of their masks alone, and 58 documents have the
+// text of another operation's: 1 % of the pairs that no system can tell apart.
+//
 // The counts of botocore 1.44.8 are pinned in Describe.
 func BuildTechdocsQA(wheel string, w io.Writer) (QA, error) {
 	var qa QA
