@@ -73,8 +73,12 @@ type Integrity struct {
 	JudgmentsRepeated int
 	// JudgmentsAbsent point at documents that the collection does not have.
 	JudgmentsAbsent int
+	// JudgmentsNegative have a grade below 0, JudgmentsSmall one between 0 and 1.
+	JudgmentsNegative, JudgmentsSmall int
 	// DocumentsEmpty have no text, JudgedEmpty of them are relevant to a query.
 	DocumentsEmpty, JudgedEmpty int
+	// DocumentsNotUTF8 have bytes in their text that are not UTF-8.
+	DocumentsNotUTF8 int
 }
 
 // Options says what to read of a collection. The zero value reads all of its test

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"encbench/corpus"
 )
 
 // beir gives the files of a small intact collection, with the given ones in place of
@@ -41,11 +43,21 @@ func TestErrors(t *testing.T) {
 		{"other files", []string{"a.txt\nx", "b/c.txt\nx", "d.txt\n", "e.txt\n", "f.txt\n", "g.txt\n", "h.txt\n"}, Options{}, ErrLayout,
 			"not a labelled collection: expected corpus.jsonl, queries.jsonl and qrels/test.tsv, or the files of MTEB, MS MARCO, MIRACL, MLDR, MAIR, LongEmbed, TREC or SMART; found a.txt, b/c.txt, d.txt, e.txt, f.txt, g.txt and 1 more"},
 		{"Parquet", []string{"corpus/test-00000-of-00001.parquet\nPAR1", "queries/test-00000-of-00001.parquet\nPAR1", "qrels/test-00000-of-00001.parquet\nPAR1"}, Options{}, ErrLayout,
-			`not a labelled collection: corpus/test-00000-of-00001.parquet is Parquet, which is not read; write each table as JSON lines, as in: python3 -c 'import pandas; pandas.read_parquet("corpus/test-00000-of-00001.parquet").to_json("corpus.jsonl", orient="records", lines=True)', likewise queries.jsonl and qrels/test.jsonl`},
+			`not a labelled collection: corpus/test-00000-of-00001.parquet is Parquet, which is not read; write each table as JSON lines, as in: python3 -c 'import pandas; pandas.read_parquet("corpus/test-00000-of-00001.parquet").to_json("corpus/test-00000-of-00001.jsonl", orient="records", lines=True)'`},
 		{"documents in Parquet", []string{"corpus.parquet\nPAR1", "queries.jsonl\n" + someQueries}, Options{}, ErrLayout,
-			`not a labelled collection: corpus.parquet is Parquet, which is not read; write each table as JSON lines, as in: python3 -c 'import pandas; pandas.read_parquet("corpus.parquet").to_json("corpus.jsonl", orient="records", lines=True)', likewise queries.jsonl and qrels/test.jsonl`},
+			`not a labelled collection: corpus.parquet is Parquet, which is not read; write each table as JSON lines, as in: python3 -c 'import pandas; pandas.read_parquet("corpus.parquet").to_json("corpus.jsonl", orient="records", lines=True)'`},
 		{"judgements in Parquet", beir("qrels/test.tsv\n-", "qrels/test.parquet\nPAR1"), Options{}, ErrLayout,
-			`not a labelled collection: qrels/test.parquet is Parquet, which is not read; write each table as JSON lines, as in: python3 -c 'import pandas; pandas.read_parquet("qrels/test.parquet").to_json("corpus.jsonl", orient="records", lines=True)', likewise queries.jsonl and qrels/test.jsonl`},
+			`not a labelled collection: qrels/test.parquet is Parquet, which is not read; write each table as JSON lines, as in: python3 -c 'import pandas; pandas.read_parquet("qrels/test.parquet").to_json("qrels/test.jsonl", orient="records", lines=True)'`},
+		{"another compression", beir("corpus.jsonl\n-", "corpus.jsonl.bz2\nBZh91AY&SY"), Options{}, nil,
+			"open input SET/corpus.jsonl.bz2: it is compressed with bzip2; gzip, zstd and plain files are read"},
+		{"damage where the layout is looked for", []string{"cran.all.gz\n\x1f\x8b\x08"}, Options{}, ErrLayout,
+			"not a labelled collection: read SET/cran.all.gz: compressed stream is damaged or cut short: gzip at byte 3 of the file, after 0 unpacked bytes: unexpected EOF"},
+		{"a folder of a part's name", beir("corpus.jsonl\n-", "corpus.jsonl/part\nx"), Options{}, ErrLayout,
+			"SET/corpus.jsonl: not a labelled collection: it is a folder, a file is expected"},
+		{"two collections", []string{
+			"a-queries-corpus/corpus.jsonl\n" + someDocs, "a-queries-corpus/queries.jsonl\n" + someQueries, "a-qrels/test.jsonl\n" + `{"query_id":"q1","corpus_id":"d1"}`,
+			"b-queries-corpus/corpus.jsonl\n" + someDocs, "b-queries-corpus/queries.jsonl\n" + someQueries, "b-qrels/test.jsonl\n" + `{"query_id":"q1","corpus_id":"d1"}`,
+		}, Options{}, ErrSplit, "no such choice: several collections in one folder: a, b; give each a folder of its own"},
 		{"no documents", beir("corpus.jsonl\n-"), Options{}, ErrLayout,
 			"not a labelled collection: no documents: expected corpus.jsonl, docs.jsonl or collection.tsv, found qrels/test.tsv, queries.jsonl"},
 		{"no queries", beir("queries.jsonl\n-"), Options{}, ErrLayout,
@@ -75,14 +87,16 @@ func TestErrors(t *testing.T) {
 
 		{"a document id twice", beir("corpus.jsonl\n" + someDocs + "\n" + `{"_id":"d1","text":"again"}`), Options{}, ErrLabels,
 			`SET/corpus.jsonl:5: the parts do not fit: document id "d1" is that of SET/corpus.jsonl:1 too; judgements cannot tell them apart`},
+		{"a document without id", beir("corpus.jsonl\n" + `{"_id":"d1","text":"a"}` + "\n" + `{"document_id":"d2","text":"b"}`), Options{}, nil,
+			"SET/corpus.jsonl:2: no document id (one of _id, id, docid, doc_id, docno, pid)"},
 		{"a broken document", beir("corpus.jsonl\n" + someDocs + "{"), Options{}, nil,
 			"SET/corpus.jsonl:4: not JSON at byte 2: the line ends inside a value"},
-		{"no document at all", beir("corpus.jsonl\n"), Options{}, ErrLabels, "the parts do not fit: no document"},
+		{"no document at all", beir("corpus.jsonl\n"), Options{}, ErrLabels, "the parts do not fit: no document in corpus.jsonl"},
 		{"a query id with two texts", beir("queries.jsonl\n" + someQueries + `{"_id":"q1","text":"what else"}`), Options{}, ErrLabels,
 			`SET/queries.jsonl:3: the parts do not fit: query id "q1" has another text at SET/queries.jsonl:1; give each query an id of its own`},
 		{"a judged query without text", beir("queries.jsonl\n" + `{"_id":"q1","text":" "}`), Options{}, ErrLabels,
 			`SET/queries.jsonl:1: the parts do not fit: query "q1" is judged and has no text; give it one, or take its judgements out`},
-		{"no query at all", beir("queries.jsonl\n"), Options{}, ErrLabels, "the parts do not fit: no query"},
+		{"no query at all", beir("queries.jsonl\n"), Options{}, ErrLabels, "the parts do not fit: no query in queries.jsonl"},
 		{"queries of another collection", beir("queries.jsonl\n" + `{"_id":"1","text":"a"}` + "\n" + `{"_id":"2","text":"b"}` + "\n" + `{"_id":"3","text":"b"}` + "\n" + `{"_id":"4","text":"b"}`), Options{}, ErrLabels,
 			`the parts do not fit: none of the 2 judged queries is among the 4 queries: judged are "q1", "q2", queries are "1", "2", "3", …; do the files belong together?`},
 		{"documents of another collection", beir("corpus.jsonl\n" + `{"_id":"1","text":"a"}`), Options{}, ErrLabels,
@@ -96,7 +110,7 @@ func TestErrors(t *testing.T) {
 			"SET/queries.jsonl:1: not JSON at byte 1: invalid character 'q' looking for beginning of value"},
 		{"a query that is no object", beir("queries.jsonl\n[1]"), Options{}, nil, "SET/queries.jsonl:1: expected a JSON object"},
 		{"a query that is not UTF-8", beir("queries.jsonl\n" + "{\"_id\":\"q\xff\",\"text\":\"a\"}"), Options{}, nil,
-			"SET/queries.jsonl:1: not UTF-8 at byte 10: JSON is UTF-8; convert the file"},
+			"SET/queries.jsonl:1: not UTF-8 at byte 10; convert the file to UTF-8"},
 		{"a query without id", beir("queries.jsonl\n" + `{"text":"a"}`), Options{}, nil,
 			"SET/queries.jsonl:1: no id (one of _id, id, query-id, query_id, qid, q_id, question_id, topic)"},
 		{"an empty query id", beir("queries.jsonl\n" + `{"_id":"","text":"a"}`), Options{}, nil, "SET/queries.jsonl:1: _id is empty"},
@@ -108,6 +122,8 @@ func TestErrors(t *testing.T) {
 		{"an instruction of another type", beir("queries.jsonl\n" + `{"_id":"q1","text":"a","instruction":{}}`), Options{}, nil, `SET/queries.jsonl:1: query "q1": instruction is not a string: {}`},
 		{"columns of queries", []string{"collection.tsv\n1\ta\n", "queries.dev.tsv\nqid\tquery\n1\ta\tb\n", "qrels.dev.tsv\n1 0 1 1\n"}, Options{}, nil,
 			"SET/queries.dev.tsv:2: 3 columns: expected 2 (query id, text), separated by a tab"},
+		{"TSV that is not UTF-8", []string{"collection.tsv\n1\ta\n", "queries.dev.tsv\n1\ta\xff\n", "qrels.dev.tsv\n1 0 1 1\n"}, Options{}, nil,
+			"SET/queries.dev.tsv:1: not UTF-8 at byte 4; convert the file to UTF-8"},
 		{"an empty id in TSV", []string{"collection.tsv\n1\ta\n", "queries.dev.tsv\n\ta\n", "qrels.dev.tsv\n1 0 1 1\n"}, Options{}, nil,
 			"SET/queries.dev.tsv:1: the query id is empty"},
 		{"TSV without judgements", []string{"collection.tsv\n1\ta\n", "queries.dev.tsv\n1\ta\n"}, Options{}, ErrLayout,
@@ -121,6 +137,22 @@ func TestErrors(t *testing.T) {
 			`SET/queries.jsonl:1: query "q1": labels is neither a string nor a number: null`},
 		{"a label of no document", []string{"docs.jsonl\n" + someDocs, "queries.jsonl\n" + `{"_id":"q1","text":"a","labels":{"":1}}`}, Options{}, nil,
 			`SET/queries.jsonl:1: query "q1": a label with an empty document id`},
+		{"two grades in one object", []string{"docs.jsonl\n" + someDocs, "queries.jsonl\n" + `{"_id":"q1","text":"a","labels":{"d1":1,"d1":2}}`}, Options{}, nil,
+			`SET/queries.jsonl:1: query "q1", document "d1": judged twice, 1 and 2`},
+		{"two fields of labels", []string{"docs.jsonl\n" + someDocs, "queries.jsonl\n" + `{"_id":"q1","text":"a","labels":[],"relevant":["d1"]}`}, Options{}, nil,
+			`SET/queries.jsonl:1: query "q1": fields "labels" and "relevant" mean the same`},
+		{"no label at all", []string{"docs.jsonl\n" + someDocs, "queries.jsonl\n" + `{"_id":"q1","text":"a","labels":[]}`}, Options{}, ErrLabels,
+			"the parts do not fit: no judgement in queries.jsonl"},
+		{"a grade in base 16", []string{"docs.jsonl\n" + someDocs, "queries.jsonl\n" + `{"_id":"q1","text":"a","labels":{"d1":"0x10"}}`}, Options{}, nil,
+			`SET/queries.jsonl:1: query "q1", document "d1": grade "0x10": expected a number`},
+		{"a grade that is infinite", []string{"docs.jsonl\n" + someDocs, "queries.jsonl\n" + `{"_id":"q1","text":"a","labels":{"d1":1e400}}`}, Options{}, nil,
+			`SET/queries.jsonl:1: query "q1", document "d1": grade 1e400: expected a number`},
+		{"a grade in two quotes", []string{"docs.jsonl\n" + someDocs, "queries.jsonl\n" + `{"_id":"q1","text":"a","labels":{"d1":"\"1\""}}`}, Options{}, nil,
+			`SET/queries.jsonl:1: query "q1", document "d1": grade "\"1\"": expected a number`},
+		{"a grade of another type", []string{"docs.jsonl\n" + someDocs, "queries.jsonl\n" + `{"_id":"q1","text":"a","labels":{"d1":true}}`}, Options{}, nil,
+			`SET/queries.jsonl:1: query "q1", document "d1": grade true: expected a number`},
+		{"a grade that is empty", []string{"docs.jsonl\n" + someDocs, "queries.jsonl\n" + `{"_id":"q1","text":"a","labels":{"d1":""}}`}, Options{}, nil,
+			`SET/queries.jsonl:1: query "q1", document "d1": grade "": expected a number`},
 		{"a grade that is no number", []string{"docs.jsonl\n" + someDocs, "queries.jsonl\n" + `{"_id":"q1","text":"a","labels":{"d1":"high"}}`}, Options{}, nil,
 			`SET/queries.jsonl:1: query "q1", document "d1": grade "high": expected a number`},
 
@@ -199,7 +231,10 @@ func TestErrorsOfFiles(t *testing.T) {
 		is            error
 		want          string
 	}{
-		{"text", "plain text", Options{}, ErrLayout, "not a labelled collection: expected a folder, or a file of JSON lines with documents and their queries"},
+		{"text", "plain text", Options{}, ErrLayout, `not a labelled collection: expected a folder, or a file of JSON lines with documents and their queries, found text that begins with "plain text"`},
+		{"nothing", "\n", Options{}, ErrLayout, "not a labelled collection: expected a folder, or a file of JSON lines with documents and their queries, found an empty file"},
+		{"Parquet", "PAR1", Options{}, ErrLayout, `not a labelled collection: f.jsonl is Parquet, which is not read; write each table as JSON lines, as in: python3 -c 'import pandas; pandas.read_parquet("f.jsonl").to_json("f.jsonl.jsonl", orient="records", lines=True)'`},
+		{"damage", "\x1f\x8b", Options{}, corpus.ErrCorrupt, "read SET: compressed stream is damaged or cut short: gzip at byte 2 of the file, after 0 unpacked bytes: unexpected EOF"},
 		{"no queries", someDocs, Options{}, ErrLayout, `not a labelled collection: no document has queries: expected a field "queries" with objects {"_id", "text"}`},
 		{"queries of another type", `{"_id":"d","text":"a","queries":"q"}`, Options{}, nil, `SET:1: document "d": queries: expected an array of objects {"_id", "text"}`},
 		{"a query id of another type", `{"_id":"d","text":"a","queries":[{"_id":{},"text":"b"}]}`, Options{}, nil, `SET:1: document "d": queries: _id is neither a string nor a number: {}`},
@@ -219,6 +254,34 @@ func TestErrorsOfFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "absent")
 	_, err := Open(path, Options{})
 	wantError(t, err, path, os.ErrNotExist, "no such file or directory")
+}
+
+// What is neither file nor folder is told when it has the name of a part.
+func TestErrorsOfLinks(t *testing.T) {
+	root := folder(t, beir("corpus.jsonl\n-")...)
+	link := func(to string) {
+		t.Helper()
+		_ = os.Remove(root + "/corpus.jsonl")
+		if err := os.Symlink(to, root+"/corpus.jsonl"); err != nil {
+			t.Skip(err)
+		}
+	}
+	link("absent")
+	_, err := Open(root, Options{})
+	wantError(t, err, root, ErrLayout, "SET/corpus.jsonl: not a labelled collection: it is a link to a file that is not there")
+	link("corpus.jsonl")
+	_, err = Open(root, Options{})
+	wantError(t, err, root, nil, "SET/corpus.jsonl: too many levels of symbolic links")
+	link(os.DevNull)
+	_, err = Open(root, Options{})
+	wantError(t, err, root, ErrLayout, "SET/corpus.jsonl: not a labelled collection: it is no regular file")
+	link(filepath.Join(folder(t, beir()...), "corpus.jsonl"))
+	if err := os.Symlink("absent", root+"/notes"); err != nil {
+		t.Fatal(err)
+	}
+	if c := open(t, root, Options{}); c.Documents != 3 {
+		t.Errorf("%d documents through a link", c.Documents)
+	}
 }
 
 // wantError compares an error of Open; SET in want stands for the path.

@@ -22,7 +22,11 @@ type raw struct {
 	queries []placed
 	qrels   *judge.Qrels
 	notes   []string
+	at      places
 }
+
+// places names the files that the parts were read from, for messages.
+type places struct{ docs, queries, qrels string }
 
 // placed is a query and where it was read.
 type placed struct {
@@ -102,8 +106,16 @@ func (r *raw) checkQueries(c *Collection) error {
 		c.Queries = append(c.Queries, q.Query)
 	}
 	for j := range r.qrels.Len() {
-		docs, _ := r.qrels.Judged(j)
-		n.Judgments += len(docs)
+		_, grades := r.qrels.Judged(j)
+		n.Judgments += len(grades)
+		for _, g := range grades {
+			switch {
+			case g < 0:
+				n.JudgmentsNegative++
+			case g > 0 && g < 1:
+				n.JudgmentsSmall++
+			}
+		}
 		if first[r.qrels.Query(j)] == nil {
 			n.JudgedWithoutText++
 		}
@@ -111,9 +123,9 @@ func (r *raw) checkQueries(c *Collection) error {
 	n.JudgmentsRepeated = r.qrels.Repeated
 	switch {
 	case n.Queries == 0:
-		return fmt.Errorf("%w: no query", ErrLabels)
+		return fmt.Errorf("%w: no query in %s", ErrLabels, r.at.queries)
 	case r.qrels.Len() == 0:
-		return fmt.Errorf("%w: no judgement", ErrLabels)
+		return fmt.Errorf("%w: no judgement in %s", ErrLabels, r.at.qrels)
 	case len(c.Queries) == 0:
 		return fmt.Errorf("%w: none of the %d judged queries is among the %d queries: judged are %s, queries are %s; do the files belong together?",
 			ErrLabels, r.qrels.Len(), n.Queries, examples(r.qrels.Len(), r.qrels.Query),
@@ -201,6 +213,9 @@ func (n Integrity) Sentences() []string {
 	say(n.QueriesWithoutRelevant, "%d judged queries have no relevant document and score 0", n.QueriesWithoutRelevant)
 	say(n.JudgedWithoutText, "%d judged query ids have no query and are left out", n.JudgedWithoutText)
 	say(n.JudgmentsAbsent, "%d of %d judgements point at documents that the collection does not have; where they are relevant, recall cannot reach 1", n.JudgmentsAbsent, n.Judgments)
+	say(n.JudgmentsNegative, "%d of %d judgements have a grade below 0: not relevant, and without gain", n.JudgmentsNegative, n.Judgments)
+	say(n.JudgmentsSmall, "%d of %d judgements have a grade between 0 and 1: a gain for nDCG, not relevant for measures that count from grade 1", n.JudgmentsSmall, n.Judgments)
+	say(n.DocumentsNotUTF8, "%d of %d documents hold bytes that are not UTF-8, which a tokenizer replaces or drops", n.DocumentsNotUTF8, n.Documents)
 	say(n.DocumentsEmpty, "%d of %d documents have no text, %d of them relevant to a query", n.DocumentsEmpty, n.Documents, n.JudgedEmpty)
 	say(n.QueriesRepeated, "%d queries are given again with the same id and text", n.QueriesRepeated)
 	say(n.TextsRepeated, "%d queries have the text of another query", n.TextsRepeated)

@@ -1,10 +1,10 @@
 package collection
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
-	"math"
-	"slices"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -18,24 +18,32 @@ import (
 // not given is 1.
 func (o object) labels(q *judge.Qrels, query string) error {
 	name, v := o.field(labelNames)
+	for _, other := range labelNames {
+		if v := o[other]; other != name && v != nil && string(v) != "null" {
+			return fmt.Errorf("query %q: fields %q and %q mean the same", query, name, other)
+		}
+	}
 	if name == "" {
 		return fmt.Errorf("query %q: no labels (one of %s), and the collection has no qrels", query, strings.Join(labelNames, ", "))
 	}
 	wrong := fmt.Errorf("query %q: %s: expected an array of document ids or of objects {\"id\", \"score\"}, or an object of grades by document id", query, name)
 	switch v[0] {
 	case '{':
-		var grades object
-		if err := json.Unmarshal(v, &grades); err != nil {
+		// Not through a map: that keeps one of two grades of a document.
+		d := json.NewDecoder(bytes.NewReader(v))
+		if _, err := d.Token(); err != nil {
 			return wrong
 		}
-		// Sorted, as a map has no order and the judgements of a run must.
-		ids := make([]string, 0, len(grades))
-		for id := range grades {
-			ids = append(ids, id)
-		}
-		slices.Sort(ids)
-		for _, id := range ids {
-			if err := addLabel(q, query, id, grades[id]); err != nil {
+		for d.More() {
+			id, err := d.Token()
+			if err != nil {
+				return wrong
+			}
+			var grade json.RawMessage
+			if err := d.Decode(&grade); err != nil {
+				return wrong
+			}
+			if err := addLabel(q, query, id.(string), grade); err != nil {
 				return err
 			}
 		}
@@ -76,16 +84,22 @@ func oneLabel(q *judge.Qrels, query, name string, item json.RawMessage) error {
 	return addLabel(q, query, id, grade)
 }
 
-// addLabel adds a judgement whose grade is JSON, nil for 1.
+// addLabel adds a judgement whose grade is JSON, a number or a string that holds
+// one; nil and null are 1.
 func addLabel(q *judge.Qrels, query, doc string, grade json.RawMessage) error {
 	if doc == "" {
 		return fmt.Errorf("query %q: a label with an empty document id", query)
 	}
 	g := 1.0
-	if grade != nil {
-		text := strings.Trim(string(grade), `"`)
-		var err error
-		if g, err = strconv.ParseFloat(text, 64); err != nil || math.IsInf(g, 0) {
+	if grade != nil && string(grade) != "null" {
+		text, _ := bytes.CutPrefix(grade, []byte{'"'})
+		text = bytes.TrimSuffix(text, grade[:len(grade)-len(text)])
+		var n json.Number // as ParseFloat alone takes 0x10 and Inf, too
+		err := json.Unmarshal(text, &n)
+		if err == nil {
+			g, err = n.Float64()
+		}
+		if err != nil || text[0] == '"' {
 			return fmt.Errorf("query %q, document %q: grade %.40s: expected a number", query, doc, grade)
 		}
 	}
@@ -105,13 +119,24 @@ func labelledFile(path string, opt Options) (*raw, error) {
 	if err := noChoice(opt, LayoutFile); err != nil {
 		return nil, err
 	}
-	if head := peek(path); len(head) == 0 || head[0] != '{' {
-		return nil, fmt.Errorf("%w: expected a folder, or a file of JSON lines with documents and their queries", ErrLayout)
+	head, err := peek(path)
+	if err != nil {
+		return nil, err
 	}
-	r := &raw{layout: LayoutFile, qrels: &judge.Qrels{}}
-	r.docs = files([]string{path}, corpus.NewJSONL)
+	if len(head) == 0 || head[0] != '{' {
+		const expected = "expected a folder, or a file of JSON lines with documents and their queries"
+		switch {
+		case len(head) == 0:
+			return nil, fmt.Errorf("%w: %s, found an empty file", ErrLayout, expected)
+		case bytes.HasPrefix(head, []byte(parquetMagic)):
+			return nil, parquet(filepath.Base(path))
+		}
+		return nil, fmt.Errorf("%w: %s, found text that begins with %.20q", ErrLayout, expected, head)
+	}
+	r := &raw{layout: LayoutFile, qrels: &judge.Qrels{}, at: places{path, path, path}}
+	r.docs = files([]string{path}, false, corpus.NewJSONL)
 	seen := map[string]string{} // text of each query
-	err := eachLine(path, func(line []byte, number int) error {
+	err = eachLine(path, func(line []byte, number int) error {
 		o, err := parseObject(line)
 		if err != nil || o["queries"] == nil {
 			return err

@@ -2,6 +2,7 @@ package collection
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -28,7 +29,8 @@ const (
 	LayoutTREC = "trec"
 	// LayoutParts is documents, queries and judgements in tables of their own, JSON
 	// lines or TSV: BEIR, MTEB's and COIR's configurations, MS MARCO, MIRACL,
-	// LongEmbed, IBM's table sets, MT-RAG, and folders of one's own.
+	// LongEmbed, IBM's table sets, MT-RAG, and folders of one's own. One
+	// collection a folder: of several subsets or tasks each needs its own.
 	LayoutParts = "parts"
 	// LayoutLabelled is documents, and queries that bring their labels: MAIR, MLDR,
 	// MIRACL's hub rows, and folders of one's own.
@@ -60,6 +62,7 @@ type listing struct {
 	root  string
 	files []string // relative, with slashes, in natural order
 	heads map[string][]byte
+	fault error // of the first file whose beginning could not be read
 }
 
 func list(root string) (*listing, error) {
@@ -74,26 +77,44 @@ func list(root string) (*listing, error) {
 	}
 	for _, e := range top {
 		if !isDir(filepath.Join(root, e.Name())) {
-			l.add(e.Name())
+			if err := l.add(e.Name()); err != nil {
+				return nil, err
+			}
 			continue
+		}
+		if ext := filepath.Ext(plain(e.Name())); (ext == ".jsonl" || ext == ".tsv") && isPart(e.Name()) {
+			return nil, fmt.Errorf("%s: %w: it is a folder, a file is expected", filepath.Join(root, e.Name()), ErrLayout)
 		}
 		inner, err := read(e.Name())
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", filepath.Join(root, e.Name()), err)
 		}
 		for _, f := range inner {
-			l.add(e.Name() + "/" + f.Name())
+			if err := l.add(e.Name() + "/" + f.Name()); err != nil {
+				return nil, err
+			}
 		}
 	}
 	slices.SortFunc(l.files, natural)
 	return l, nil
 }
 
-// add lists a regular file.
-func (l *listing) add(file string) {
-	if info, err := os.Stat(l.path(file)); err == nil && info.Mode().IsRegular() {
+// add lists a regular file. Anything else is passed over, unless it has the name of
+// a part.
+func (l *listing) add(file string) error {
+	info, err := os.Stat(l.path(file))
+	switch {
+	case err == nil && info.Mode().IsRegular():
 		l.files = append(l.files, file)
+	case !isPart(file):
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("%s: %w: it is a link to a file that is not there", l.path(file), ErrLayout)
+	case err != nil:
+		return fmt.Errorf("%s: %w", l.path(file), bare(err))
+	case !info.IsDir():
+		return fmt.Errorf("%s: %w: it is no regular file", l.path(file), ErrLayout)
 	}
+	return nil
 }
 
 // path gives the path of a listed file.
@@ -104,7 +125,10 @@ func (l *listing) head(file string) []byte {
 	if h, ok := l.heads[file]; ok {
 		return h
 	}
-	h := peek(l.path(file))
+	h, err := peek(l.path(file))
+	if err != nil && l.fault == nil {
+		l.fault = err
+	}
 	l.heads[file] = h
 	return h
 }
@@ -125,21 +149,37 @@ func (l *listing) begin(with ...string) (files []string) {
 	return files
 }
 
-// plain takes the extension of compression off a name.
+// plain takes the extension of compression off a name. Those that are not read are
+// among them: package corpus says so when it meets such a file.
 func plain(name string) string {
-	return strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
+	switch ext := filepath.Ext(name); ext {
+	case ".gz", ".zst", ".bz2", ".xz", ".zip", ".lz4", ".7z":
+		return strings.TrimSuffix(name, ext)
+	}
+	return name
 }
 
 // unknown says what is missing from a folder that has no layout.
 func (l *listing) unknown() error {
 	for _, f := range l.files {
 		if isParquet(f) {
-			return fmt.Errorf("%w: %s is Parquet, which is not read; write each table as JSON lines, as in: python3 -c 'import pandas; pandas.read_parquet(\"%s\").to_json(\"corpus.jsonl\", orient=\"records\", lines=True)', likewise queries.jsonl and qrels/test.jsonl",
-				ErrLayout, f, f)
+			return parquet(f)
 		}
+	}
+	if l.fault != nil {
+		return fmt.Errorf("%w: %w", ErrLayout, l.fault)
 	}
 	return fmt.Errorf("%w: expected corpus.jsonl, queries.jsonl and qrels/test.tsv, or the files of MTEB, MS MARCO, MIRACL, MLDR, MAIR, LongEmbed, TREC or SMART; found %s",
 		ErrLayout, firstFiles(l.files))
+}
+
+const parquetMagic = "PAR1"
+
+// parquet refuses a file with the way to convert it: to its own name in JSON lines,
+// under which it is found.
+func parquet(file string) error {
+	return fmt.Errorf("%w: %s is Parquet, which is not read; write each table as JSON lines, as in: python3 -c 'import pandas; pandas.read_parquet(\"%s\").to_json(\"%s.jsonl\", orient=\"records\", lines=True)'",
+		ErrLayout, file, file, strings.TrimSuffix(file, ".parquet"))
 }
 
 // firstFiles names the first files of a folder.

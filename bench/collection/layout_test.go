@@ -87,6 +87,34 @@ d1: One first; d2: second; d3: third
 `,
 		},
 		{
+			"MTEB, a subset, with what is not read", []string{
+				"en-corpus/test.jsonl\n" + someDocs, "en-queries/test.jsonl\n" + someQueries,
+				"en-qrels/test.jsonl\n" + `{"query-id":"q1","corpus-id":"d1","score":-1}` + "\n" + `{"query-id":"q2","corpus-id":"d2","score":1}` + "\n",
+				"en-instruction/test.jsonl\n{}", "en-top_ranked/test.parquet\n", "readme.md\n", "top1000.tsv\n",
+			}, Options{}, `set (test) [parts]
+q1 "what is first" d1=-1
+q2 "what is second" d2=1
+d1: One first; d2: second; d3: third
+- files that are not read: en-instruction/test.jsonl, en-top_ranked/test.parquet, top1000.tsv
+- judgements are read as JSON lines
+- 1 judged queries have no relevant document and score 0
+- 1 of 2 judgements have a grade below 0: not relevant, and without gain
+`,
+		},
+		{
+			"judgements beside labels, bytes that are not UTF-8", []string{
+				"corpus.jsonl\n" + someDocs + "{\"_id\":\"d4\",\"text\":\"caf\xe9\"}\n",
+				"queries.jsonl\n" + `{"_id":"q1","text":"what is first","labels":["d2"]}` + "\n",
+				"qrels/test.tsv\n" + beirHeader + "q1\td1\t1\n",
+			}, Options{}, `set (test) [parts]
+q1 "what is first" d1=1
+d1: One first; d2: second; d3: third; d4: caf` + "\xe9" + `
+- judgements are read as query-id corpus-id score with a header
+- labels that queries bring are not read, as there are judgements in qrels/test.tsv
+- 1 of 4 documents hold bytes that are not UTF-8, which a tokenizer replaces or drops
+`,
+		},
+		{
 			"MS MARCO", []string{
 				"collection.tsv\n0\tfirst passage\n1\tsecond passage\n",
 				"queries.dev.tsv\n10\twhat is first\n11\twhat is second\n12\tnever judged\n",
@@ -209,6 +237,16 @@ d1: long one; d2: long two
 `,
 		},
 		{
+			"MLDR, a language", []string{
+				"corpus-en/corpus.jsonl\n" + `{"docid":"d1","text":"long one"}` + "\n",
+				"en/train.jsonl\n" + `{"query_id":"t","query":"train","positive_passages":[{"docid":"d1"}]}` + "\n",
+				"en/test.jsonl\n" + `{"query_id":"q","query":"which one","positive_passages":[{"docid":"d1","text":"long one"}]}` + "\n",
+			}, Options{}, `set (test) [labelled]
+q "which one" d1=1
+d1: long one
+`,
+		},
+		{
 			"one's own, labelled queries", []string{
 				"corpus.jsonl\n" + someDocs,
 				"queries.jsonl\n" + `{"_id":"q1","text":"what is first","labels":["d1","d3"],"group":"g"}` + "\n" +
@@ -216,10 +254,27 @@ d1: long one; d2: long two
 					`{"_id":"q3","text":"nothing","labels":[]}` + "\n",
 			}, Options{}, `set [labelled]
 q1 "what is first" group g d1=1 d3=1
-q2 "what is second" d2=2 d3=0.5
+q2 "what is second" d3=0.5 d2=2
 d1: One first; d2: second; d3: third
 - turns of one conversation are not independent: they share a group
 - 1 of 3 queries have no judgement and are left out before encoding
+- 1 of 4 judgements have a grade between 0 and 1: a gain for nDCG, not relevant for measures that count from grade 1
+`,
+		},
+		{
+			"TREC: numbers of topics with leading zeros", []string{
+				"docs.trec\n<DOC>\n<DOCNO>1</DOCNO>\na\n</DOC>\n",
+				"topics\n<top>\n<num> Number: 051\n<title>a\n</top>\n<top>\n<num> Number: 101\n<title>b\n</top>\n<top>\n<num> Number: 07\n<title>c\n</top>\n<top>\n<num> Number: 7\n<title>d\n</top>\n",
+				"qrels\n51 0 1 1\n101 0 1 1\n7 0 1 1\n",
+			}, Options{}, `set [trec]
+51 "a" 1=1
+101 "b" 1=1
+7 "d" 1=1
+1: a
+- queries are the titles of the topics
+- judgements are read as query iteration document grade
+- topics are joined with judgements by the value of their numbers (051 is 51)
+- 1 of 4 queries have no judgement and are left out before encoding
 `,
 		},
 		{
@@ -262,6 +317,7 @@ d1: One first; d2: second; d3: third
 			}, Options{}, `set [smart]
 1 "what" 2=1 1=1
 1: Title Text; 2: Only title
+- queries are joined with judgements by .I; every judgement is gain 1, as 2 of its 4 columns are not read
 - 1 of 2 queries have no judgement and are left out before encoding
 `,
 		},

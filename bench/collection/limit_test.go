@@ -3,6 +3,7 @@ package collection
 import (
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -35,6 +36,16 @@ func ids(t *testing.T, c *Collection) []string {
 		list = append(list, id)
 	}
 	return list
+}
+
+// A limit beyond every collection is none, however the list of spare documents grows.
+func TestLimitBeyondAll(t *testing.T) {
+	root := random(t, 2, 3000, 2)
+	for _, limit := range []int{math.MaxInt, 1 << 62} {
+		if c := open(t, root, Options{Documents: limit, Queries: limit}); c.Documents != 3000 || c.Name != "set (test)" {
+			t.Errorf("limit %d: %s", limit, c.Name)
+		}
+	}
 }
 
 // A limit keeps all judged documents of its queries, in the order of the collection,

@@ -60,14 +60,22 @@ func eachLine(path string, visit func(line []byte, number int) error) (err error
 // object is a line of JSON lines.
 type object map[string]json.RawMessage
 
+// checkUTF8 refuses a line that is not UTF-8.
+func checkUTF8(line []byte) error {
+	if utf8.Valid(line) {
+		return nil
+	}
+	at := 0
+	for r, n := utf8.DecodeRune(line); r != utf8.RuneError || n > 1; r, n = utf8.DecodeRune(line[at:]) {
+		at += n
+	}
+	return fmt.Errorf("not UTF-8 at byte %d; convert the file to UTF-8", at+1)
+}
+
 // parseObject reads one line of JSON lines.
 func parseObject(line []byte) (object, error) {
-	if !utf8.Valid(line) {
-		at := 0
-		for r, n := utf8.DecodeRune(line); r != utf8.RuneError || n > 1; r, n = utf8.DecodeRune(line[at:]) {
-			at += n
-		}
-		return nil, fmt.Errorf("not UTF-8 at byte %d: JSON is UTF-8; convert the file", at+1)
+	if err := checkUTF8(line); err != nil {
+		return nil, err
 	}
 	var o object
 	if err := json.Unmarshal(line, &o); err != nil {
@@ -129,16 +137,20 @@ func (o object) text(names []string) (text string, ok bool, err error) {
 	return text, true, err
 }
 
-// peek gives the beginning of a file, unpacked; nil when it cannot be read.
-func peek(path string) []byte {
+// peek gives the beginning of a file, unpacked, without byte order mark and the
+// white space around it.
+func peek(path string) ([]byte, error) {
 	f, err := corpus.Open(path)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	defer f.Close()
 	head := make([]byte, 4096)
-	n, _ := io.ReadFull(f, head)
-	return bytes.TrimSpace(bytes.TrimPrefix(head[:n], []byte("\xef\xbb\xbf")))
+	n, err := io.ReadFull(f, head)
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		err = nil
+	}
+	return bytes.TrimSpace(bytes.TrimPrefix(head[:n], []byte("\xef\xbb\xbf"))), err
 }
 
 // isDir says whether path is a folder.

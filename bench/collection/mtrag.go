@@ -46,7 +46,8 @@ func mtragUN(l *listing, opt Options) (*raw, error) {
 	if err := noChoice(Options{Variant: opt.Variant}, LayoutMTRAGUN); err != nil {
 		return nil, err
 	}
-	r := &raw{layout: LayoutMTRAGUN, split: opt.Split, form: opt.Form}
+	file := l.files[reference]
+	r := &raw{layout: LayoutMTRAGUN, split: opt.Split, form: opt.Form, at: places{file, file, fileNames(qrels)}}
 	switch r.form {
 	case "":
 		r.form = formLastTurn
@@ -72,7 +73,7 @@ func mtragUN(l *listing, opt Options) (*raw, error) {
 	}
 	r.notes = append(r.notes, "documents are the text of passages without the titles that some have",
 		"turns of one conversation are not independent: they share a group")
-	return r, r.mtragTasks(l.path(l.files[reference]))
+	return r, r.mtragTasks(l.path(file))
 }
 
 // mtragTasks reads queries and documents.

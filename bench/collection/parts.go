@@ -3,40 +3,45 @@ package collection
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 )
 
 // pattern says which names a part may have. The group split of a name is the split
-// that the file belongs to, likewise form and variant.
+// that the file belongs to, likewise form, variant and set: the collection of
+// several in one folder.
 type pattern = *regexp.Regexp
 
 // The names of the parts, compression aside. The first pattern that fits any file
 // counts, so that a folder of several generations is not mixed.
 var (
 	documentNames = []pattern{
-		regexp.MustCompile(`^corpus(?:_(?P<variant>\w+))?\.jsonl$`),   // BEIR; IBM's tables
-		regexp.MustCompile(`^corpus/(?P<split>[^/]+)\.jsonl$`),        // MTEB
-		regexp.MustCompile(`^[^/]*queries-corpus/corpus\.jsonl$`),     // COIR
-		regexp.MustCompile(`^(?:(?P<split>[^/]+)_)?docs\.jsonl$`),     // MAIR
-		regexp.MustCompile(`^(?:[^/]*corpus[^/]*/)?docs-\d+\.jsonl$`), // MIRACL's shards
-		regexp.MustCompile(`^(?:collection|corpus)\.tsv$`),            // MS MARCO
+		regexp.MustCompile(`^corpus(?:_(?P<variant>\w+))?\.jsonl$`),              // BEIR; IBM's tables
+		regexp.MustCompile(`^corpus/(?P<split>[^/]+)\.jsonl$`),                   // MTEB
+		regexp.MustCompile(`^(?:(?P<set>[^/]+)-)?queries-corpus/corpus\.jsonl$`), // COIR
+		regexp.MustCompile(`^(?:(?P<split>[^/]+)_)?docs\.jsonl$`),                // MAIR
+		regexp.MustCompile(`^(?:[^/]*corpus[^/]*/)?docs-\d+\.jsonl$`),            // MIRACL's shards
+		regexp.MustCompile(`^(?P<set>[^/]+)-corpus/(?P<split>[^/]+)\.jsonl$`),    // MTEB, of a subset
+		regexp.MustCompile(`^corpus-(?P<set>[^/]+)/[^/]+\.jsonl$`),               // MLDR, of a language
+		regexp.MustCompile(`^(?:collection|corpus)\.tsv$`),                       // MS MARCO
 	}
 	queryNames = []pattern{
 		regexp.MustCompile(`^queries\.(?:jsonl|tsv)$`),
-		regexp.MustCompile(`^(?P<split>[^/]+)_queries\.jsonl$`),                   // IBM's tables, MAIR
-		regexp.MustCompile(`^(?:queries|query)/(?P<split>[^/]+)\.jsonl$`),         // MTEB
-		regexp.MustCompile(`^[^/]*queries-corpus/queries\.jsonl$`),                // COIR
-		regexp.MustCompile(`^queries\.(?P<split>[^/]+)\.tsv$`),                    // MS MARCO
-		regexp.MustCompile(`^topics/(?P<split>[^/]+)\.tsv$`),                      // MIRACL
-		regexp.MustCompile(`^[^/]*_(?P<form>lastturn|rewrite|questions)\.jsonl$`), // MT-RAG
-		regexp.MustCompile(`^(?P<split>train|dev|test)\.jsonl$`),                  // MLDR
+		regexp.MustCompile(`^(?P<split>[^/]+)_queries\.jsonl$`),                          // IBM's tables, MAIR
+		regexp.MustCompile(`^(?:queries|query)/(?P<split>[^/]+)\.jsonl$`),                // MTEB
+		regexp.MustCompile(`^(?:(?P<set>[^/]+)-)?queries-corpus/queries\.jsonl$`),        // COIR
+		regexp.MustCompile(`^(?P<set>[^/]+)-(?:queries|query)/(?P<split>[^/]+)\.jsonl$`), // MTEB, of a subset
+		regexp.MustCompile(`^queries\.(?P<split>[^/]+)\.tsv$`),                           // MS MARCO
+		regexp.MustCompile(`^topics/(?P<split>[^/]+)\.tsv$`),                             // MIRACL
+		regexp.MustCompile(`^[^/]*_(?P<form>lastturn|rewrite|questions)\.jsonl$`),        // MT-RAG
+		regexp.MustCompile(`^(?:(?P<set>[a-z]{2})/)?(?P<split>train|dev|test)\.jsonl$`),  // MLDR
 	}
 	qrelsNames = []pattern{
 		regexp.MustCompile(`^qrels/(?P<split>[^/]+)\.(?:tsv|jsonl|txt|trec|qrels)$`), // BEIR, MTEB, MIRACL
 		regexp.MustCompile(`^(?P<split>[^/]+)_qrels\.jsonl$`),                        // IBM's tables
-		regexp.MustCompile(`^[^/]*-qrels/(?P<split>[^/]+)\.jsonl$`),                  // COIR
+		regexp.MustCompile(`^(?P<set>[^/]+)-qrels/(?P<split>[^/]+)\.jsonl$`),         // COIR; MTEB, of a subset
 		regexp.MustCompile(`^default/(?P<split>[^/]+)\.jsonl$`),                      // MTEB
 		regexp.MustCompile(`^qrels\.(?P<split>[^/]+)\.(?:tsv|txt)$`),                 // MS MARCO
 		regexp.MustCompile(`^qrels(?:\.(?:jsonl|tsv|txt))?$`),
@@ -44,7 +49,7 @@ var (
 )
 
 // part is a file of a kind and what its name says.
-type part struct{ file, split, form, variant string }
+type part struct{ file, split, form, variant, set string }
 
 // parts lists the files of a kind.
 func (l *listing) parts(names []pattern) (found []part) {
@@ -60,13 +65,19 @@ func (l *listing) parts(names []pattern) (found []part) {
 				}
 				return ""
 			}
-			found = append(found, part{f, splitName(group("split")), group("form"), group("variant")})
+			found = append(found, part{f, splitName(group("split")), group("form"), group("variant"), group("set")})
 		}
 		if found != nil {
 			return found
 		}
 	}
 	return nil
+}
+
+// isPart says whether a file has the name of a part.
+func isPart(file string) bool {
+	fits := func(p pattern) bool { return p.MatchString(plain(file)) }
+	return slices.ContainsFunc(documentNames, fits) || slices.ContainsFunc(queryNames, fits) || slices.ContainsFunc(qrelsNames, fits)
 }
 
 var (
@@ -97,6 +108,10 @@ func tables(l *listing, opt Options) (*raw, error) {
 	r := &raw{layout: LayoutParts}
 	if qrels == nil {
 		r.layout = LayoutLabelled
+	}
+	known := slices.Concat(docs, queries, qrels)
+	if sets := values(known, func(p part) string { return p.set }); len(sets) > 1 {
+		return nil, fmt.Errorf("%w: several collections in one folder: %s; give each a folder of its own", ErrSplit, strings.Join(sets, ", "))
 	}
 	_, wanted := contextLength(opt.Split)
 	var err error
@@ -135,7 +150,23 @@ func tables(l *listing, opt Options) (*raw, error) {
 	if r.variant != "" {
 		r.notes = append(r.notes, fmt.Sprintf("documents in the variant %s (%s)", r.variant, docs[0].file))
 	}
+	if rest := l.unread(known); rest != nil {
+		r.notes = append(r.notes, "files that are not read: "+firstFiles(rest))
+	}
 	return r, r.readTables(l, docs, queries, qrels, opt)
+}
+
+// unread lists the tables beside the known parts.
+func (l *listing) unread(known []part) (rest []string) {
+	for _, f := range l.files {
+		switch filepath.Ext(plain(f)) {
+		case ".jsonl", ".tsv", ".parquet":
+			if !slices.ContainsFunc(known, func(p part) bool { return p.file == f }) {
+				rest = append(rest, f)
+			}
+		}
+	}
+	return rest
 }
 
 func isParquet(file string) bool { return strings.HasSuffix(file, ".parquet") }
@@ -146,10 +177,15 @@ func isParquetQrels(file string) bool {
 
 // splits lists the splits of some files, nil when there are none.
 func splits(parts []part) []string {
+	return values(parts, func(p part) string { return p.split })
+}
+
+// values lists the values of a property, without "".
+func values(parts []part, of func(part) string) []string {
 	set := map[string]bool{}
 	for _, p := range parts {
-		if p.split != "" {
-			set[p.split] = true
+		if v := of(p); v != "" {
+			set[v] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(set))

@@ -51,12 +51,13 @@ func smart(l *listing, opt Options) (*raw, error) {
 	if err := noChoice(opt, LayoutSMART); err != nil {
 		return nil, err
 	}
-	r := &raw{layout: LayoutSMART}
-	cranfield, err := r.smartLabels(l.path(labels[0]))
+	r := &raw{layout: LayoutSMART, at: places{docs[0], queries[0], labels[0]}}
+	columns, err := r.smartLabels(l.path(labels[0]))
 	if err != nil {
 		return nil, err
 	}
-	open := files([]string{l.path(docs[0])}, corpus.NewSMART)
+	cranfield := columns == cranfieldColumns
+	open := files([]string{l.path(docs[0])}, true, corpus.NewSMART)
 	r.docs = open
 	if cranfield {
 		r.docs = func() (corpus.Source, error) {
@@ -66,6 +67,12 @@ func smart(l *listing, opt Options) (*raw, error) {
 		r.notes = append(r.notes, "queries are joined with judgements by position, not by .I",
 			"gain is 5 minus the code (1 is best); code -1, which is undocumented, is gain 0",
 			"documents are their .W field, which repeats the title")
+	} else {
+		note := "queries are joined with judgements by .I; every judgement is gain 1"
+		if columns > 2 {
+			note += fmt.Sprintf(", as %d of its %d columns are not read", columns-2, columns)
+		}
+		r.notes = append(r.notes, note)
 	}
 	return r, r.smartQueries(l.path(queries[0]), cranfield)
 }
@@ -80,16 +87,18 @@ func noChoice(opt Options, layout string) error {
 	return nil
 }
 
-// smartLabels reads judgements and says whether they are Cranfield's.
-func (r *raw) smartLabels(path string) (cranfield bool, err error) {
+// cranfieldColumns tells Cranfield's judgements from the others.
+const cranfieldColumns = 3
+
+// smartLabels reads judgements and gives the number of their columns.
+func (r *raw) smartLabels(path string) (columns int, err error) {
 	r.qrels = &judge.Qrels{}
-	columns := 0
 	err = eachLine(path, func(line []byte, _ int) error {
 		f := strings.Fields(string(line))
 		if columns == 0 {
 			columns = len(f)
-			cranfield = columns == 3
 		}
+		cranfield := columns == cranfieldColumns
 		if len(f) != columns || columns < 2 {
 			return fmt.Errorf("%d columns: expected %d (query, document%s)", len(f), max(columns, 2), map[bool]string{true: ", code"}[cranfield])
 		}
@@ -105,7 +114,7 @@ func (r *raw) smartLabels(path string) (cranfield bool, err error) {
 			return r.qrels.Add(number(f[0]), number(f[1]), float64(5-code))
 		}
 	})
-	return cranfield, err
+	return columns, err
 }
 
 // number takes leading zeros off a whole number; anything else stays as it is.
@@ -118,7 +127,7 @@ func number(id string) string {
 
 // smartQueries reads queries, named by position or by their .I.
 func (r *raw) smartQueries(path string, byPosition bool) (err error) {
-	return scan(files([]string{path}, corpus.NewSMART), func(s corpus.Source, d corpus.Doc) error {
+	return scan(files([]string{path}, true, corpus.NewSMART), func(s corpus.Source, d corpus.Doc) error {
 		id := number(string(d.ID))
 		if byPosition {
 			id = strconv.Itoa(len(r.queries) + 1)

@@ -12,10 +12,11 @@ import (
 type opener func() (corpus.Source, error)
 
 // files opens one document file after another; newScanner is one of the scanners of
-// package corpus. A broken line ends the scan with an error.
-func files(paths []string, newScanner func(io.Reader, string, corpus.Options) corpus.Source) opener {
+// package corpus. A broken line ends the scan with an error, and so does, with needID,
+// a document without id: by its line number it could be taken for another one.
+func files(paths []string, needID bool, newScanner func(io.Reader, string, corpus.Options) corpus.Source) opener {
 	return func() (corpus.Source, error) {
-		c := &chain{paths: paths, newScanner: newScanner}
+		c := &chain{paths: paths, newScanner: newScanner, opt: corpus.Options{Strict: true, NeedID: needID}}
 		return c, c.next()
 	}
 }
@@ -26,6 +27,7 @@ type chain struct {
 	paths         []string
 	at            int // files opened so far
 	newScanner    func(io.Reader, string, corpus.Options) corpus.Source
+	opt           corpus.Options
 	err           error
 }
 
@@ -36,7 +38,7 @@ func (c *chain) next() error {
 		return err
 	}
 	c.at++
-	c.Source = c.newScanner(in, path, corpus.Options{Strict: true})
+	c.Source = c.newScanner(in, path, c.opt)
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"unicode/utf8"
 
 	"encbench/corpus"
 	"encbench/metrics/judge"
@@ -22,6 +23,7 @@ type table struct {
 	tally  corpus.Tally
 	hashes []uint64 // of each document's id
 	empty  int
+	bad    int     // documents that are not UTF-8
 	must   []int64 // numbers of judged documents of kept queries
 	spare  []spare // the best candidates among the other documents
 	first  []string
@@ -50,7 +52,8 @@ func compareSpare(a, b spare) int {
 
 // newTable prepares a scan. The queries of c are already limited.
 func newTable(qrels *judge.Qrels, c *Collection, opt Options) *table {
-	t := &table{seed: opt.Seed, limit: opt.Documents, judged: map[string]*found{}}
+	// No corpus has 2⁴⁰ documents, and twice a limit must not overflow.
+	t := &table{seed: opt.Seed, limit: min(opt.Documents, 1<<40), judged: map[string]*found{}}
 	for j := range qrels.Len() {
 		docs, grades := qrels.Judged(j)
 		for i, d := range docs {
@@ -88,6 +91,9 @@ func (t *table) add(s corpus.Source, d corpus.Doc) error {
 	if len(t.text) == 0 {
 		t.empty++
 	}
+	if !utf8.Valid(t.text) {
+		t.bad++
+	}
 	f := t.judged[string(d.ID)]
 	if f != nil {
 		f.there, f.empty = true, len(t.text) == 0
@@ -113,7 +119,7 @@ func (t *table) add(s corpus.Source, d corpus.Doc) error {
 // check refuses documents of one id and judgements of which none fits.
 func (t *table) check(r *raw) error {
 	if len(t.hashes) == 0 {
-		return fmt.Errorf("%w: no document", ErrLabels)
+		return fmt.Errorf("%w: no document in %s", ErrLabels, r.at.docs)
 	}
 	if err := t.unique(r.docs); err != nil {
 		return err
@@ -146,7 +152,10 @@ func (t *table) unique(open opener) error {
 	}
 	number, at := -1, map[string]string{}
 	return scan(open, func(s corpus.Source, d corpus.Doc) error {
-		if number++; !suspect[t.hashes[number]] {
+		if number++; number == len(t.hashes) {
+			return fmt.Errorf("%s: %w: there are more documents than a moment ago; open the collection when nothing writes to it", place(s), ErrLabels)
+		}
+		if !suspect[t.hashes[number]] {
 			return nil
 		}
 		if earlier, ok := at[string(d.ID)]; ok {
@@ -160,7 +169,7 @@ func (t *table) unique(open opener) error {
 // count fills in what c says of its documents.
 func (t *table) count(c *Collection) {
 	n := &c.Integrity
-	n.Documents, n.DocumentsEmpty = len(t.hashes), t.empty
+	n.Documents, n.DocumentsEmpty, n.DocumentsNotUTF8 = len(t.hashes), t.empty, t.bad
 	c.Judged = t.chosen
 	for _, f := range t.judged {
 		switch {

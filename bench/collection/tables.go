@@ -25,6 +25,10 @@ var (
 // readTables reads the picked files. qrels is nil where queries bring their labels.
 func (r *raw) readTables(l *listing, docs, queries, qrels []part, opt Options) error {
 	r.docs = l.documents(docs)
+	r.at = places{fileNames(docs), fileNames(queries), fileNames(queries)}
+	if qrels != nil {
+		r.at.qrels = fileNames(qrels)
+	}
 	t := queryTable{labelled: qrels == nil}
 	if qrels == nil {
 		r.qrels = &judge.Qrels{}
@@ -48,6 +52,9 @@ func (r *raw) readTables(l *listing, docs, queries, qrels []part, opt Options) e
 	if t.clustered {
 		r.notes = append(r.notes, "turns of one conversation are not independent: they share a group")
 	}
+	if t.unread {
+		r.notes = append(r.notes, "labels that queries bring are not read, as there are judgements in "+r.at.qrels)
+	}
 	if t.negatives {
 		r.notes = append(r.notes, "negative_passages are not read as judgements")
 	}
@@ -63,13 +70,22 @@ func (l *listing) paths(parts []part) []string {
 	return paths
 }
 
+// fileNames lists files for a message.
+func fileNames(parts []part) string {
+	names := make([]string, len(parts))
+	for i, p := range parts {
+		names[i] = p.file
+	}
+	return firstFiles(names)
+}
+
 // documents opens document files, all of one format.
 func (l *listing) documents(parts []part) opener {
 	scanner := corpus.NewJSONL
 	if strings.HasSuffix(plain(parts[0].file), ".tsv") {
 		scanner = corpus.NewTSV
 	}
-	return files(l.paths(parts), scanner)
+	return files(l.paths(parts), true, scanner)
 }
 
 // queryTable collects queries from tables.
@@ -81,6 +97,7 @@ type queryTable struct {
 	lengths               []int // context_length of each query, 0 for none
 	instructed, clustered bool
 	negatives             bool // lines bring negative_passages
+	unread                bool // lines bring labels where there are qrels
 }
 
 // add takes in a query.
@@ -129,6 +146,8 @@ func (t *queryTable) line(line []byte, place string) error {
 			return err
 		}
 		t.negatives = t.negatives || o["negative_passages"] != nil
+	} else if name, _ := o.field(labelNames); name != "" {
+		t.unread = true
 	}
 	length, err := o.contextLength()
 	t.add(q, length)
@@ -152,6 +171,9 @@ func (t *queryTable) tsv(path string) error {
 	}
 	first := true
 	return eachLine(path, func(line []byte, number int) error {
+		if err := checkUTF8(line); err != nil {
+			return err
+		}
 		columns := strings.Split(string(line), "\t")
 		if len(columns) != 2 {
 			return fmt.Errorf("%d columns: expected 2 (query id, text), separated by a tab", len(columns))

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"encbench/corpus"
+	"encbench/metrics/judge"
 )
 
 // trecQrels are the names of judgements beside <DOC>s and <top>s.
@@ -37,12 +38,12 @@ func trecFiles(l *listing, opt Options) (*raw, error) {
 	if err := noChoice(opt, LayoutTREC); err != nil {
 		return nil, err
 	}
-	r := &raw{layout: LayoutTREC}
+	r := &raw{layout: LayoutTREC, at: places{strings.Join(docs, ", "), strings.Join(topics, ", "), labels[0]}}
 	var paths []string
 	for _, f := range docs {
 		paths = append(paths, l.path(f))
 	}
-	r.docs = files(paths, corpus.NewTREC)
+	r.docs = files(paths, true, corpus.NewTREC)
 	used := ""
 	for _, f := range topics {
 		q, err := readTopics(l.path(f))
@@ -60,7 +61,30 @@ func trecFiles(l *listing, opt Options) (*raw, error) {
 	if lowerCase(r.queries) {
 		r.notes = append(r.notes, "topics in capitals are lower-cased")
 	}
-	return r, r.readQrels(l, []part{{file: labels[0]}})
+	if err := r.readQrels(l, []part{{file: labels[0]}}); err != nil {
+		return nil, err
+	}
+	if renumber(r.queries, r.qrels) {
+		r.notes = append(r.notes, "topics are joined with judgements by the value of their numbers (051 is 51)")
+	}
+	return r, nil
+}
+
+// renumber takes leading zeros off the numbers of topics that are judged without
+// them only: TREC's topics 51 to 99 are written 051, their judgements 51.
+func renumber(topics []placed, qrels *judge.Qrels) (changed bool) {
+	taken := map[string]bool{}
+	for _, t := range topics {
+		taken[t.ID] = true
+	}
+	for i := range topics {
+		id := number(topics[i].ID)
+		_, asWritten := qrels.Find(topics[i].ID)
+		if _, judged := qrels.Find(id); judged && !asWritten && !taken[id] {
+			topics[i].ID, taken[id], changed = id, true, true
+		}
+	}
+	return changed
 }
 
 // lowerCase lower-cases queries that are all in capitals.
