@@ -1,6 +1,7 @@
 package vectors
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -193,11 +194,22 @@ func packed(buf *[]byte, r engine.Rows, dim int, t engine.Elem) ([]byte, error) 
 	return *buf, nil
 }
 
+// hitsDescr is the element type of a matrix of hits.
+const hitsDescr = "[('row', '<i8'), ('score', '<f4')]"
+
+// IsHitsNPY says whether a file that begins with head is one of WriteHitsNPY's.
+func IsHitsNPY(head []byte) bool {
+	begin := npyHeader(hitsDescr, 0, 0)
+	end := bytes.Index(begin, []byte("'shape'"))
+	at := len(npyMagic) + 4 // behind version and length
+	return len(head) >= end && bytes.HasPrefix(head, []byte(npyMagic)) && bytes.Equal(head[at:end], begin[at:end])
+}
+
 // WriteHitsNPY writes the outcome of a search as a matrix of records, a row for
 // each query and a column for each place: field "row" (int64, −1 where nothing
 // filled the place) and field "score" (float32). numpy.load reads it.
 func WriteHitsNPY(w io.Writer, h *engine.Hits) error {
-	out := npyHeader("[('row', '<i8'), ('score', '<f4')]", int64(h.Queries), int64(h.K))
+	out := npyHeader(hitsDescr, int64(h.Queries), int64(h.K))
 	for i, row := range h.Row[:h.Queries*h.K] {
 		out = binary.LittleEndian.AppendUint64(out, uint64(row))
 		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(h.Score[i]))

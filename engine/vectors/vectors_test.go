@@ -392,3 +392,31 @@ func FuzzEBVEC(f *testing.F) {
 }
 
 func blockSum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
+
+// A matrix of hits is told from every other .npy file.
+func TestIsHitsNPY(t *testing.T) {
+	hits := func(h engine.Hits) string {
+		var b bytes.Buffer
+		if err := WriteHitsNPY(&b, &h); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	var rows bytes.Buffer
+	if _, err := NewNPYWriter(&rows, 3, 2, engine.F32); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]bool{
+		hits(engine.Hits{K: 3}): true,
+		hits(engine.Hits{Queries: 1, K: 1, Row: []int64{7}, Score: []float32{1}}): true,
+		hits(engine.Hits{Queries: 123456789, K: 0}):                               true,
+		hits(engine.Hits{K: 3})[:40]:                                              false,
+		rows.String():                                                             false,
+		"\x93NUMPY":                                                               false,
+		"":                                                                        false,
+	} {
+		if got := IsHitsNPY([]byte(text)); got != want {
+			t.Errorf("%.60q: %v, want %v", text, got, want)
+		}
+	}
+}

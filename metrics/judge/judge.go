@@ -63,6 +63,9 @@ func New(qrels *Qrels, measures []metrics.Measure, opt Options) (*Judge, error) 
 		if err := checkRange(measures); err != nil {
 			return nil, err
 		}
+		if opt.Depth > 0 && opt.JudgedOnly {
+			return nil, fmt.Errorf("range over tie orders: which judged documents stand within a depth of %d depends on the order; leave out the depth or the removal of unjudged documents", opt.Depth)
+		}
 		for _, m := range measures {
 			low, high := extremes(m)
 			j.lowest, j.highest = append(j.lowest, low), append(j.highest, high)

@@ -227,16 +227,16 @@ func plain(t *testing.T, q *Qrels, rows []entry, names string, opt Options) map[
 			return strings.Compare(b.doc, a.doc)
 		})
 		docs, grades := q.Judged(i)
+		if opt.Depth > 0 {
+			ranked = ranked[:min(len(ranked), opt.Depth)]
+		}
 		var codes []int32
 		for _, e := range ranked {
 			d := slices.Index(docs, e.doc)
-			if d < 0 && opt.JudgedOnly {
+			if opt.JudgedOnly && d < 0 {
 				continue
 			}
 			codes = append(codes, int32(d))
-		}
-		if opt.Depth > 0 {
-			codes = codes[:min(len(codes), opt.Depth)]
 		}
 		var j metrics.Judged
 		j.NegativeUnjudged = opt.Convention == TrecEval
@@ -306,6 +306,7 @@ func TestJudgeAgainstPlain(t *testing.T) {
 		}
 		if rng.IntN(4) == 0 {
 			opt.Depth = 1 + rng.IntN(20)
+			opt.Range = opt.Range && !opt.JudgedOnly
 		}
 		q, rows := random(rng, opt.KeepFirst)
 		want := plain(t, q, rows, twinMeasures, opt)
@@ -519,6 +520,57 @@ func TestBadRuns(t *testing.T) {
 	}
 }
 
+// trec_eval 9.0.4 prints these with -J, and with -J -M 3: the depth cuts first, and
+// a negative grade is no judgement. Elsewhere it is one.
+func TestJudgedOnly(t *testing.T) {
+	q := qrelsOf(t, "q a -1\nq b 0\nq c 1\nq d 2")
+	rows := list("q", "x", "a", "c", "b", "d")
+	for _, c := range []struct {
+		opt  Options
+		want string
+	}{
+		{Options{Convention: TrecEval}, "[3 0.8333 1.0000 2]"},
+		{Options{Convention: TrecEval, Depth: 3}, "[1 0.5000 1.0000 1]"},
+		{Options{}, "[4 0.5000 0.5000 2]"},
+		{Options{Depth: 3}, "[2 0.2500 0.5000 1]"},
+		{Options{Depth: 1}, "[0 0.0000 0.0000 0]"},
+	} {
+		c.opt.JudgedOnly = true
+		r, err := judgeRows(t, q, rows, "NumRet AP RR NumRelRet", c.opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprintf("[%.0f %.4f %.4f %.0f]", r.Mean[0], r.Mean[1], r.Mean[2], r.Mean[3]); got != c.want {
+			t.Errorf("%+v: %s, want %s", c.opt, got, c.want)
+		}
+	}
+}
+
+// A tie counts where the measure's ranking is cut: behind the documents that were
+// taken out, and at the depth where that is less.
+func TestTiesAtTheCutThatCounts(t *testing.T) {
+	q := qrelsOf(t, "q a 1\nq b 1\nq c 1")
+	rows := []entry{{"q", "x", 9}, {"q", "a", 5}, {"q", "y", 5}, {"q", "b", 4}, {"q", "c", 4}}
+	for _, c := range []struct {
+		opt  Options
+		want string
+	}{
+		{Options{}, "[{2 1} {3 0} {4 1}]"},
+		{Options{JudgedOnly: true}, "[{2 1} {3 0} {4 0}]"},
+		{Options{Depth: 2}, "[{2 1} {3 1} {4 1}]"},
+		{Options{Depth: 3}, "[{2 1} {3 0} {4 0}]"},
+		{Options{Depth: 2, JudgedOnly: true}, "[{2 0} {3 0} {4 0}]"},
+	} {
+		r, err := judgeRows(t, q, rows, "P@2 P@3 P@4", c.opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(r.Counts.TiesAtCut); got != c.want {
+			t.Errorf("%+v: %s, want %s", c.opt, got, c.want)
+		}
+	}
+}
+
 func TestBadJudging(t *testing.T) {
 	for name, c := range map[string]struct {
 		qrels    *Qrels
@@ -532,6 +584,7 @@ func TestBadJudging(t *testing.T) {
 		"average":   {qrelsOf(t, "q a 1"), "RR Bpref", Options{Ties: ranking.Average}, `Bpref has no expected value over tie orders here; choose another tie rule, or leave it out`},
 		"gains":     {qrelsOf(t, "q a 1"), "nDCG(gains={1:3,2:1})", Options{Range: true}, `nDCG(gains={1:3,2:1}) has no known range over tie orders: its gains need not follow the grades`},
 		"depth":     {qrelsOf(t, "q a 1"), "RR", Options{Ties: ranking.Average, Depth: 5}, `average over tie orders: rankings cut after 5 documents have no expected value here; use cut-offs of the measures`},
+		"range":     {qrelsOf(t, "q a 1"), "RR", Options{Range: true, Depth: 5, JudgedOnly: true}, `range over tie orders: which judged documents stand within a depth of 5 depends on the order; leave out the depth or the removal of unjudged documents`},
 	} {
 		if _, err := New(c.qrels, parse(t, c.measures), c.opt); err == nil || err.Error() != c.want {
 			t.Errorf("%s:\n got %v\nwant %s", name, err, c.want)

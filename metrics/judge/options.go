@@ -81,7 +81,8 @@ type Options struct {
 	// ExcludeWithoutRelevant leaves queries without a relevant document (grade at
 	// least Level) out of the mean; else they count with what the measure gives, 0.
 	ExcludeWithoutRelevant bool
-	// JudgedOnly removes documents without a judgement before ranks are counted.
+	// JudgedOnly removes documents without a judgement before ranks are counted, and
+	// after Depth has cut. For TrecEval a negative grade is no judgement.
 	JudgedOnly bool
 	// KeepFirst keeps the first of several rows with the same document and counts
 	// the others; else they are an error.

@@ -59,14 +59,29 @@ func (w *worker) tied(b *ranking.Block, x, y int) bool {
 	return w.sorter.Order.Tied(b.Score[x], b.Score[y])
 }
 
-// countTies counts the cut-offs that equal scores touch.
-func (w *worker) countTies(b *ranking.Block, n int) {
+// countTies counts the cut-offs that equal scores touch in a ranking of n documents;
+// places says where its documents stand in the order of all rows, nil for there. A
+// depth below the cut-off is what cuts.
+func (w *worker) countTies(b *ranking.Block, n int, places []int32) {
 	for i := range w.counts.TiesAtCut {
 		at := &w.counts.TiesAtCut[i]
-		if at.K < n && w.tied(b, w.row(at.K-1), w.row(at.K)) {
+		k := at.K
+		if depth := w.j.opt.Depth; depth > 0 {
+			k = min(k, depth)
+		}
+		if k < n && w.tied(b, w.rowAt(k-1, places), w.rowAt(k, places)) {
 			at.Queries++
 		}
 	}
+}
+
+// rowAt gives the row of a place in a ranking whose documents stand at places in the
+// order of all rows, nil for there.
+func (w *worker) rowAt(place int, places []int32) int {
+	if places != nil {
+		place = int(places[place])
+	}
+	return w.row(place)
 }
 
 // findGroups lists the groups of a ranking of n documents; places says where its
@@ -74,12 +89,7 @@ func (w *worker) countTies(b *ranking.Block, n int) {
 // group has more than one document.
 func (w *worker) findGroups(b *ranking.Block, n int, places []int32) (any bool) {
 	w.groups = w.groups[:0]
-	at := func(place int) int {
-		if places != nil {
-			place = int(places[place])
-		}
-		return w.row(place)
-	}
+	at := func(place int) int { return w.rowAt(place, places) }
 	for i := 0; i < len(w.hits); {
 		place := int(w.hits[i] >> 32)
 		g := tieGroup{from: place, to: place + 1, first: i}

@@ -105,24 +105,39 @@ func (w *worker) one(b *ranking.Block, q int, of *judged, coded bool) error {
 		}
 	}
 	n := w.order(b, q)
-	w.countTies(b, n)
 	w.countContradictions(b, n)
 	w.lookUp(b, of, coded)
 	var places []int32 // of the documents in the order of all rows, nil for all
 	if w.j.opt.JudgedOnly {
-		n = len(w.hits)
-		w.kept = w.kept[:0]
-		for i, hit := range w.hits {
-			w.kept = append(w.kept, int32(hit>>32))
-			w.hits[i] = uint64(i)<<32 | uint64(uint32(hit))
-		}
-		places = w.kept
+		places = w.onlyJudged(of.grades)
+		n = len(places)
 	}
+	w.countTies(b, n, places)
 	if err := w.append(&w.judged, w.hits, n, of.grades); err != nil {
 		return fmt.Errorf("query %q: %w", b.Queries.At(q), err)
 	}
 	w.counts.JudgedRows += int64(len(w.rank))
 	return w.tieOrders(b, n, places, of.grades)
+}
+
+// onlyJudged takes documents without a judgement out of the ranking, and the depth
+// is counted before. It gives the places of the others in the order of all rows.
+func (w *worker) onlyJudged(grades []float64) []int32 {
+	w.kept = w.kept[:0]
+	hits := w.hits[:0]
+	for _, hit := range w.hits {
+		place, which := int32(hit>>32), uint32(hit)
+		if depth := w.j.opt.Depth; depth > 0 && int(place) >= depth {
+			break
+		}
+		if w.judged.NegativeUnjudged && grades[which] < 0 {
+			continue
+		}
+		hits = append(hits, uint64(len(w.kept))<<32|uint64(which))
+		w.kept = append(w.kept, place)
+	}
+	w.hits = hits
+	return w.kept
 }
 
 // append adds a ranking of n documents to a block: hits holds the judged ones,

@@ -21,9 +21,26 @@ func (d *Damage) Error() string {
 	}
 	lost := ""
 	if d.Queries >= 0 {
-		lost = fmt.Sprintf("; lost: %d queries, %d rows", d.Queries, d.Rows)
+		lost = "; lost: " + count(d.Queries, "query", "queries") + ", " + count(d.Rows, "row", "rows")
 	}
 	return fmt.Sprintf("read %s: %v: %s: %s%s", d.File, d.Kind, what, d.Reason, lost)
 }
 
 func (d *Damage) Unwrap() error { return d.Kind }
+
+// wholeBefore says what came before a place of damage.
+func wholeBefore(queries, rows uint64) string {
+	is := "are"
+	if queries == 1 {
+		is = "is"
+	}
+	return fmt.Sprintf("the %s (%s) before %s whole", count(int64(queries), "query", "queries"), count(int64(rows), "row", "rows"), is)
+}
+
+// count is a number with its noun.
+func count(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

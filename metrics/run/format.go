@@ -160,7 +160,7 @@ func parseHead(b []byte) (head, error) {
 	switch {
 	case h.payload > maxPayload, h.rows > maxFrameRows, h.queries > maxFrameRows:
 	case uint64(h.queries) > blockLen*uint64(h.payload), uint64(h.rows) > blockLen*uint64(h.payload):
-	case h.docs > h.rows, h.queries == 0:
+	case h.docs > h.rows, h.queries == 0, uint64(h.rows) > uint64(h.queries)*uint64(h.docs):
 	default:
 		return h, nil
 	}

@@ -76,7 +76,7 @@ func (r *Reader) readEnd() error {
 		r.damage = append(r.damage, d)
 		return io.EOF
 	}
-	whole := fmt.Sprintf("; the %d queries (%d rows) before are whole", r.next.queriesBefore, r.next.rowsBefore)
+	whole := "; " + wholeBefore(r.next.queriesBefore, r.next.rowsBefore)
 	begin, err := r.in.Peek(8)
 	size := uint32(0)
 	if len(begin) == 8 {

@@ -186,8 +186,7 @@ func (r *Reader) readFrame() error {
 		return r.readEnd()
 	}
 	if len(b) < headSize {
-		return r.truncated(r.next, fmt.Sprintf("the file ends there, before its index; the %d queries (%d rows) before are whole",
-			r.next.queriesBefore, r.next.rowsBefore), -1)
+		return r.truncated(r.next, "the file ends there, before its index; "+wholeBefore(r.next.queriesBefore, r.next.rowsBefore), -1)
 	}
 	h, err := parseHead(b)
 	if err == nil && (h.number < r.next.number || h.queriesBefore < r.next.queriesBefore || h.rowsBefore < r.next.rowsBefore) {
@@ -270,8 +269,8 @@ func (r *Reader) readPayload(s *slot) error {
 		m, err := io.ReadFull(r.in, s.payload[have:])
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			r.at = s.offset
-			return r.truncated(s.head, fmt.Sprintf("the file ends after %d of its %d bytes; the %d queries (%d rows) before are whole",
-				headSize+have+m, headSize+want, r.next.queriesBefore, r.next.rowsBefore), int64(s.head.queries))
+			return r.truncated(s.head, fmt.Sprintf("the file ends after %d of its %d bytes; %s",
+				headSize+have+m, headSize+want, wholeBefore(r.next.queriesBefore, r.next.rowsBefore)), int64(s.head.queries))
 		}
 		if err != nil {
 			return fmt.Errorf("read %s after %d bytes: %w", r.name, r.at+int64(have+m), err)

@@ -7,7 +7,7 @@
 // document are not independent: with Options.Groups whole groups are resampled
 // and whole groups change sign. [Compare] sets two systems side by side, paired by
 // query; [Holm] and [BenjaminiHochberg] correct a family of p-values;
-// [Stratified] and [OverTasks] answer two different questions about a suite.
+// [Stratified] gives the mean over the tasks of a suite.
 //
 // The invariant: the same values, seed and number of replicates give the same
 // bits, whatever the number of threads. Replicate r draws from a stream of its own,

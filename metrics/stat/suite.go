@@ -78,36 +78,3 @@ func weight(weights []float64, t int) float64 {
 	}
 	return weights[t]
 }
-
-// OverTasks asks another question than [Stratified]: other tasks of the same kind
-// could have been chosen. It resamples the task means, so its interval is wide and
-// few tasks say little, however many queries they have.
-func OverTasks(tasks [][]float64, opt Options) Suite {
-	out := Suite{Tasks: len(tasks), Mean: math.NaN()}
-	opt.Groups = nil
-	means := make([]float64, len(tasks))
-	for t, values := range tasks {
-		s, reason := newSample(values, opt)
-		if reason != "" {
-			out.CI = none("task %d: %s", t+1, reason)
-			return out
-		}
-		means[t] = s.mean
-		out.N += s.n
-	}
-	s, reason := newSample(means, opt)
-	if reason != "" {
-		out.CI = none("no tasks")
-		return out
-	}
-	out.Mean, out.SE = s.mean, s.se
-	v, ok := s.bca(opt)
-	if !ok {
-		v = s.student(opt.Unit)
-	}
-	if v.Known() {
-		v.Method += fmt.Sprintf(" over %d task means", len(tasks))
-	}
-	out.CI = v
-	return out
-}

@@ -59,10 +59,6 @@ func TestSuiteEdges(t *testing.T) {
 		{"a task of one query", Stratified([][]float64{{0.1, 0.3}, {0.5}}, nil, Options{}), 0.35, "none: task 2 has one value"},
 		{"no spread", Stratified([][]float64{{0.5, 0.5}, {0.25, 0.25}}, nil, Options{}), 0.375, "none: no task has spread"},
 		{"clipped", Stratified([][]float64{{0, 0.9}, {0, 0.9}}, nil, Options{Unit: true}), 0.45, "stratified t over the queries of 2 fixed tasks, clipped to [0, 1]"},
-		{"tasks: none", OverTasks(nil, Options{}), math.NaN(), "none: no tasks"},
-		{"tasks: NaN", OverTasks([][]float64{{0.5}, {math.NaN()}}, Options{}), math.NaN(), "none: task 2: a value is not finite"},
-		{"tasks: one", OverTasks([][]float64{{0.1, 0.2}}, Options{}), 0.15, "none: one value"},
-		{"tasks: three", OverTasks([][]float64{{0.1, 0.3}, {0.5}, {0.9, 0.7}}, Options{}), 0.5, "BCa bootstrap over 3 task means"},
 	} {
 		if !(near(c.got.Mean, c.mean, 1e-12) || math.IsNaN(c.got.Mean) && math.IsNaN(c.mean)) || c.got.CI.Method != c.method {
 			t.Errorf("%s: %+v, want mean %v, %s", c.name, c.got, c.mean, c.method)
@@ -74,20 +70,4 @@ func TestSuiteEdges(t *testing.T) {
 		}
 	}()
 	Stratified([][]float64{{1, 2}, {1, 2}}, []float64{1}, Options{})
-}
-
-// Many queries make the first interval narrow; only many tasks make the second so.
-func TestTheTwoQuestionsDiffer(t *testing.T) {
-	var tasks [][]float64
-	for i := range 6 {
-		v := unitValues(uint64(i), 2000)
-		for j := range v {
-			v[j] = v[j]/2 + float64(i)/12
-		}
-		tasks = append(tasks, v)
-	}
-	fixed, over := Stratified(tasks, nil, Options{}), OverTasks(tasks, Options{})
-	if !near(fixed.Mean, over.Mean, 1e-14) || !(over.CI.Width() > 10*fixed.CI.Width()) {
-		t.Errorf("fixed tasks %+v, resampled tasks %+v", fixed, over)
-	}
 }

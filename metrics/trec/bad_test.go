@@ -2,6 +2,7 @@ package trec
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -20,6 +21,44 @@ func readErr(text string, opt Options) error {
 			return err
 		}
 	}
+}
+
+// A line without an end is told before it fills the memory, however it is made, and
+// no leniency passes it over: whether it would be a row is not known.
+func TestLongLines(t *testing.T) {
+	const good = "q1 Q0 d1 1 3 t\n"
+	x := strings.Repeat("x", MaxLine)
+	for name, c := range map[string]struct {
+		text string
+		line int
+	}{
+		"first":          {x + x, 1},
+		"behind a row":   {good + x + x, 2},
+		"the tag":        {good + "q1 Q0 d2 2 2 " + x + "\n" + good, 2},
+		"the first tag":  {"q1 Q0 d2 2 2 " + x + "\n" + good, 1},
+		"blank":          {good + strings.Repeat(" ", MaxLine+1) + "\n" + good, 2},
+		"behind a query": {good + "q2 Q0 d1 1 3 t\n" + x + x + "\n", 3},
+	} {
+		for _, lenient := range []bool{false, true} {
+			want := fmt.Sprintf("run.txt:%d: a line of more than 8388608 bytes; is this a text file?", c.line)
+			if err := readErr(c.text, Options{Lenient: lenient}); err == nil || err.Error() != want {
+				t.Errorf("%s, lenient %v:\n got %v\nwant %s", name, lenient, err, want)
+			}
+		}
+	}
+	endless := NewReader(io.MultiReader(strings.NewReader(good), endlessly{}), "run.txt", Options{})
+	if err := endless.Next(new(ranking.Block)); err == nil || err.Error() != "run.txt:2: a line of more than 8388608 bytes; is this a text file?" {
+		t.Errorf("a stream without end: %v", err)
+	}
+}
+
+type endlessly struct{}
+
+func (endlessly) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = 'x'
+	}
+	return len(b), nil
 }
 
 // Every fault of a run names file, line and column, what was found and what was
@@ -142,6 +181,23 @@ func TestBadJSONRuns(t *testing.T) {
 		if err := readErr(c.text, Options{}); err == nil || err.Error() != c.want {
 			t.Errorf("%s:\n got %v\nwant %s", name, err, c.want)
 		}
+	}
+}
+
+// A query with more documents than a block usually holds stays whole.
+func TestLongJSONQuery(t *testing.T) {
+	var text strings.Builder
+	text.WriteString(`{"q1":{`)
+	for i := range 2*jsonRows + 7 {
+		fmt.Fprintf(&text, `"d%d":%d,`, i, -i)
+	}
+	text.WriteString(`"last":1},"q2":{"a":1}}`)
+	rows, err := readAll(t, NewReader(strings.NewReader(text.String()), "run", Options{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(rows); n != 2*jsonRows+9 || rows[n-2].query != "q1" || rows[n-2].doc != "last" || rows[n-1].query != "q2" {
+		t.Errorf("%d rows, the last ones %+v", n, rows[max(0, n-2):])
 	}
 }
 

@@ -103,8 +103,8 @@ func (c *chunker) next(buf []byte) (text []byte, line int, err error) {
 			return c.give(buf, n, n)
 		}
 		end := bytes.LastIndexByte(buf[:n], '\n') + 1
-		if end == 0 && n > MaxLine {
-			return nil, 0, &FormatError{c.name, c.line, 0, longLine.text}
+		if n-end > MaxLine {
+			return nil, 0, &FormatError{c.name, c.line + bytes.Count(buf[:end], []byte{'\n'}), 0, longLine.text}
 		}
 		if c.whole {
 			end = c.border(buf[:end])

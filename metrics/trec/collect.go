@@ -2,6 +2,7 @@ package trec
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"sync"
@@ -9,8 +10,12 @@ import (
 	"encbench/metrics/ranking"
 )
 
-// collectedRows is about how many rows a block of a collected run holds.
-const collectedRows = 1 << 15
+// collectedRows is about how many rows a block of a collected run holds, and
+// collectedText about how many bytes of documents' names.
+const (
+	collectedRows = 1 << 15
+	collectedText = 1 << 26
+)
 
 // Collected is a run that was read into memory, its rows grouped by query. It is a
 // [ranking.Source] whose Next several goroutines may call.
@@ -18,6 +23,7 @@ type Collected struct {
 	read   *Reader
 	blocks []*ranking.Block
 	parts  [][]part // by query, in the order of first appearance
+	limit  int      // maxText, less in tests
 
 	mu   sync.Mutex
 	next int // query
@@ -32,7 +38,7 @@ type part struct{ block, q int }
 // text in memory and about 20 bytes a row beside it. Errors are those of
 // Reader.Next, but for ErrNotGrouped.
 func Collect(r io.Reader, name string, opt Options) (*Collected, error) {
-	c := &Collected{read: NewReader(r, name, opt)}
+	c := &Collected{read: NewReader(r, name, opt), limit: maxText}
 	c.read.in.whole = false
 	c.read.scattered = true
 	number := make(map[string]int)
@@ -73,11 +79,11 @@ func (c *Collected) Format() Format { return c.read.Format() }
 // Next fills b with the next whole queries, io.EOF at the end.
 func (c *Collected) Next(b *ranking.Block) error {
 	c.mu.Lock()
-	from, rows := c.next, 0
-	for c.next < len(c.parts) && rows < collectedRows {
-		for _, p := range c.parts[c.next] {
-			first, last := c.blocks[p.block].Rows(p.q)
-			rows += last - first
+	from, rows, text := c.next, 0, 0
+	for c.next < len(c.parts) && rows < collectedRows && text < collectedText {
+		n, size := c.extent(c.parts[c.next])
+		if rows, text = rows+n, text+size; text > c.limit {
+			break
 		}
 		c.next++
 	}
@@ -87,8 +93,12 @@ func (c *Collected) Next(b *ranking.Block) error {
 	ranks, lines := b.Rank, []origin(nil)
 	b.Reset()
 	b.Seq = seq
-	if from == to {
+	switch {
+	case from == len(c.parts):
 		return io.EOF
+	case from == to:
+		p := c.parts[from][0]
+		return fmt.Errorf("%s: query %s: the ids of its documents take more than %d bytes", c.read.in.name, quote(c.blocks[p.block].Queries.At(p.q)), c.limit)
 	}
 	if c.blocks[0].Rank != nil {
 		b.Rank = ranks[:0]
@@ -127,6 +137,19 @@ func (c *Collected) Next(b *ranking.Block) error {
 		}
 	}
 	return nil
+}
+
+// extent gives the rows of a query and the bytes of their documents' names.
+func (c *Collected) extent(parts []part) (rows, text int) {
+	for _, p := range parts {
+		b := c.blocks[p.block]
+		first, last := b.Rows(p.q)
+		rows += last - first
+		for row := first; row < last; row++ {
+			text += int(b.Docs.End[row] - b.Docs.Start[row])
+		}
+	}
+	return rows, text
 }
 
 // origin says that the rows from row on are those of a block from first on.

@@ -56,6 +56,27 @@ func TestCollect(t *testing.T) {
 	}
 }
 
+// Names that offsets of 32 bits cannot reach are refused, and what fits in several
+// blocks comes in several.
+func TestCollectLongNames(t *testing.T) {
+	c, err := Collect(strings.NewReader("q long-1 4\nr long-2 3\nr long-3 2\nq long-4 1\ns "+strings.Repeat("x", 21)+" 1\n"), "run", Options{Format: Scores})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.limit = 20
+	var b ranking.Block
+	for _, want := range []string{"q", "r"} {
+		if err := c.Next(&b); err != nil || b.Len() != 1 || string(b.Queries.At(0)) != want || len(b.Score) != 2 {
+			t.Errorf("%d queries, %d rows, %v, want query %s", b.Len(), len(b.Score), err, want)
+		}
+	}
+	for range 2 {
+		if err := c.Next(&b); err == nil || err.Error() != `run: query "s": the ids of its documents take more than 20 bytes` {
+			t.Errorf("error %v", err)
+		}
+	}
+}
+
 func TestCollectPairsAndErrors(t *testing.T) {
 	c, err := Collect(strings.NewReader("q d2\nr d1\nq d1\n"), "run", Options{Format: Pairs})
 	if err != nil {

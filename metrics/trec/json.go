@@ -62,7 +62,7 @@ func (j *jsonRun) next(b *ranking.Block) error {
 			return err
 		}
 	}
-	for !j.done && b.Docs.Len() < jsonRows {
+	for !j.done && (b.Docs.Len() < jsonRows || !j.between()) {
 		if err := j.step(b); err != nil {
 			return err
 		}
@@ -78,6 +78,9 @@ func (j *jsonRun) next(b *ranking.Block) error {
 	b.Off = append(b.Off, int32(b.Docs.Len()))
 	return nil
 }
+
+// between says whether no query is open, so that a block may end here.
+func (j *jsonRun) between() bool { return j.depth > 0 && len(j.path) < j.depth-1 }
 
 // step reads a key with its value up to the brace that opens an object, or the end
 // of an object.

@@ -100,15 +100,14 @@ func (p *parser) plain(b *ranking.Block, text []byte, c *counted) error {
 func (p *parser) slow(b *ranking.Block, text []byte, pos int, c *counted) (next, prefix int, err error) {
 	line, length := cutLine(text[pos:])
 	next = pos + length
+	if len(line) > MaxLine {
+		return 0, 0, &FormatError{p.text.name, p.text.line + bytes.Count(text[:pos], []byte{'\n'}), 0, longLine.text}
+	}
 	if len(bytes.Trim(line, " \t")) == 0 || p.opt.Comments && line[0] == '#' {
 		c.Blank++
 		return next, 0, nil
 	}
-	var r row
-	fault := longLine
-	if len(line) <= MaxLine {
-		r, fault = parseRow(line, p.of, p.opt, &p.scratch)
-	}
+	r, fault := parseRow(line, p.of, p.opt, &p.scratch)
 	if fault != nil {
 		at := p.text.line + bytes.Count(text[:pos], []byte{'\n'})
 		err := &FormatError{p.text.name, at, fault.column, fault.text}
@@ -250,6 +249,9 @@ func (p *parser) fast(b *ranking.Block, text []byte, c *counted) error {
 				}
 				i++
 				suffix = shortOf(d, tag, i)
+			}
+			if i-pos > MaxLine {
+				goto slow
 			}
 			start[n], end[n] = uint32(from), uint32(to)
 			score[n], rank[n] = value, claimed

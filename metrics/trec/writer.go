@@ -50,14 +50,14 @@ func (w *Writer) Write(b *ranking.Block) error {
 	}
 	for q := range b.Len() {
 		query := b.Queries.At(q)
-		if !writable(query) {
+		if !Writable(query) {
 			return w.fail(fmt.Errorf("query id %s is empty or holds white space, which a TREC run cannot carry", quote(query)))
 		}
 		from, to := b.Rows(q)
 		for row := from; row < to; row++ {
 			doc, score := b.DocAt(row), b.Score[row]
 			switch {
-			case !writable(doc):
+			case !Writable(doc):
 				return w.fail(fmt.Errorf("query %s: document id %s is empty or holds white space, which a TREC run cannot carry", quote(query), quote(doc)))
 			case math.IsNaN(score):
 				return w.fail(fmt.Errorf("query %s, document %s: the score is not a number", quote(query), quote(doc)))
@@ -105,5 +105,5 @@ func (w *Writer) Close() error {
 	return nil
 }
 
-// writable says whether an identifier can stand in a column.
-func writable(id []byte) bool { return len(id) > 0 && !bytes.ContainsAny(id, " \t\r\n") }
+// Writable says whether an identifier can stand in a column.
+func Writable(id []byte) bool { return len(id) > 0 && !bytes.ContainsAny(id, " \t\r\n") }
