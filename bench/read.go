@@ -127,6 +127,10 @@ func place(path string, data []byte, base int64, err error) error {
 	return fmt.Errorf("%s: %w", spot(path, data, offset), err)
 }
 
+// JSONError puts file, line and column before an error of encoding/json that came
+// of unmarshalling data, the whole file at path.
+func JSONError(path string, data []byte, err error) error { return place(path, data, 0, err) }
+
 // spot writes an offset of data as file, line and column.
 func spot(path string, data []byte, offset int64) string {
 	offset = max(0, min(offset, int64(len(data))))
@@ -148,11 +152,16 @@ func ReadResult(path string) (*Result, error) {
 	if err := dec.Decode(res); err != nil {
 		return nil, fmt.Errorf("read result %w", place(path, data, 0, err))
 	}
-	if res.Title == "" || res.Command == "" || res.Commit == "" || res.Machine == "" || len(res.Rows) == 0 {
-		return nil, fmt.Errorf("read result %s: title, command, commit, machine and rows are required", path)
+	if res.Title == "" || res.Command == "" || res.Commit == "" || res.Machine == "" || len(res.Rows)+len(res.Means) == 0 {
+		return nil, fmt.Errorf("read result %s: title, command, commit, machine and rows or means are required", path)
 	}
 	for i := range res.Rows {
 		if err := res.Rows[i].Validate(); err != nil {
+			return nil, fmt.Errorf("read result %s: %w", path, err)
+		}
+	}
+	for i := range res.Means {
+		if err := res.Means[i].Validate(); err != nil {
 			return nil, fmt.Errorf("read result %s: %w", path, err)
 		}
 	}
