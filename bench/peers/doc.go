@@ -10,7 +10,7 @@
 //
 // The package keeps one invariant: a peer's clock covers its own work only, on
 // the same rows, with the same number of threads. It starts no engine and knows
-// nothing of encbench's own but its median; the caller passes ours as a function.
+// nothing of encbench's own but its median and its reader of vectors; the caller passes ours as a function.
 // No peer process outlives it: the whole process group ends with the [Worker], and
 // the process ends itself when its parent is gone. Its tests need no Python.
 package peers

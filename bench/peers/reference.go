@@ -27,15 +27,12 @@ func ReadReference(path string) (*Reference, error) {
 	if !ok {
 		return nil, fmt.Errorf("read reference %s: the name must end in .npy", path)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("read reference: %w (bench/peers/reference.py writes it)", err)
-	}
-	defer f.Close()
 	ref := &Reference{}
-	if ref.Rows, ref.Dim, ref.Vectors, err = ReadNPY(f); err != nil {
-		return nil, fmt.Errorf("read reference %s: %w", path, err)
+	var err error
+	if ref.Vectors, ref.Dim, err = ReadMatrix(path); err != nil {
+		return nil, fmt.Errorf("reference: %w (bench/peers/reference.py writes it)", err)
 	}
+	ref.Rows = len(ref.Vectors) / ref.Dim
 	idsPath := stem + ".ids.json"
 	raw, err := os.ReadFile(idsPath)
 	if err != nil {

@@ -194,7 +194,7 @@ func (w *Worker) Input(ctx context.Context, path string) (Input, error) {
 }
 
 // Run makes one timed pass over the input. When out is not empty the vectors are
-// written there as float32 [rows, dim] after the clock stopped; see [ReadNPY].
+// written there as float32 [rows, dim] after the clock stopped; see [ReadMatrix].
 func (w *Worker) Run(ctx context.Context, out string) (Run, error) {
 	var a Run
 	err := w.ask(ctx, "run", map[string]any{"out": out}, &a)

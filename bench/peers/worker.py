@@ -22,9 +22,11 @@ from graphs import Fault, need
 from parent import follow
 from rows import Rows
 from runners import PEERS, overlay
+from scoring import Score, compress
+from searching import Search
 
-PACKAGES = ("numpy", "onnxruntime", "openvino", "optimum-intel", "sentence-transformers",
-            "tokenizers", "torch", "transformers")
+PACKAGES = ("cramjam", "faiss-cpu", "ir-measures", "numba", "numpy", "onnxruntime", "openvino", "optimum-intel",
+            "pytrec-eval-terrier", "ranx", "sentence-transformers", "tokenizers", "torch", "transformers")
 
 
 def versions():
@@ -56,7 +58,7 @@ class Session:
         self.peer = self.key = self.rows = None
 
     def hello(self, _):
-        names = ("OMP_NUM_THREADS", "RAYON_NUM_THREADS", "TOKENIZERS_PARALLELISM")
+        names = ("FAISS_SIMD_LEVEL", "OMP_NUM_THREADS", "OPENBLAS_CORETYPE", "RAYON_NUM_THREADS", "TOKENIZERS_PARALLELISM")
         return {"versions": versions(), "cpus": len(os.sched_getaffinity(0)), "cpu_features": cpu_features(),
                 "machine": platform.machine(), "env": {n: os.environ.get(n, "") for n in names}}
 
@@ -109,8 +111,10 @@ class Session:
 
 
 def serve(lines, write):
-    session = Session()
-    commands = {"hello": session.hello, "load": session.load, "input": session.input, "run": session.run}
+    session, search, score = Session(), Search(), Score()
+    commands = {"hello": session.hello, "load": session.load, "input": session.input, "run": session.run,
+                "index": search.index, "search": search.search, "judge": score.judge, "evaluate": score.evaluate,
+                "zstd": compress}
     for line in lines:
         if not line.strip():
             continue

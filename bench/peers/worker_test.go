@@ -419,8 +419,8 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.py"))
-	if err != nil || len(files) != 5 {
-		t.Fatalf("scripts = %v, %v, want 5", files, err)
+	if err != nil || len(files) != 7 {
+		t.Fatalf("scripts = %v, %v, want 7", files, err)
 	}
 	before, err := os.Stat("__pycache__")
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

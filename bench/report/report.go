@@ -9,11 +9,14 @@ import (
 	"encbench/bench"
 )
 
-// formats in the order they are offered. Each renders one or more records.
-var formats = []struct {
+// form is one way to render a T.
+type form[T any] struct {
 	name  string
-	write func(*bytes.Buffer, []*bench.Record) error
-}{
+	write func(*bytes.Buffer, T) error
+}
+
+// formats in the order they are offered. Each renders one or more records.
+var formats = []form[[]*bench.Record]{
 	{"text", writeText},
 	{"json", writeJSON},
 	{"jsonl", writeJSONLines},
@@ -23,28 +26,22 @@ var formats = []struct {
 }
 
 // comparisonFormats render a comparison of two records.
-var comparisonFormats = []struct {
-	name  string
-	write func(*bytes.Buffer, *bench.Comparison) error
-}{
+var comparisonFormats = []form[*bench.Comparison]{
 	{"text", compareText},
 	{"md", compareMarkdown},
 	{"json", compareJSON},
 }
 
 // Formats gives the names that Write accepts.
-func Formats() []string {
-	names := make([]string, len(formats))
-	for i, f := range formats {
-		names[i] = f.name
-	}
-	return names
-}
+func Formats() []string { return formNames(formats) }
 
-// ComparisonFormats gives the names that WriteComparison accepts.
-func ComparisonFormats() []string {
-	names := make([]string, len(comparisonFormats))
-	for i, f := range comparisonFormats {
+// ComparisonFormats gives the names that WriteComparison and WriteEvalComparison
+// accept.
+func ComparisonFormats() []string { return formNames(comparisonFormats) }
+
+func formNames[T any](forms []form[T]) []string {
+	names := make([]string, len(forms))
+	for i, f := range forms {
 		names[i] = f.name
 	}
 	return names
@@ -57,40 +54,28 @@ func Write(w io.Writer, format string, recs []*bench.Record) error {
 	if len(recs) == 0 {
 		return fmt.Errorf("write report: no records")
 	}
-	for _, f := range formats {
-		if f.name != format {
-			continue
-		}
-		var buf bytes.Buffer
-		if err := f.write(&buf, recs); err != nil {
-			return fmt.Errorf("write report as %s: %w", format, err)
-		}
-		if _, err := w.Write(buf.Bytes()); err != nil {
-			return fmt.Errorf("write report: %w", err)
-		}
-		return nil
-	}
-	return unknownFormat(format, Formats())
+	return writeAs(w, "report", format, formats, recs)
 }
 
 // WriteComparison renders the comparison in the format to w, as Write does.
 func WriteComparison(w io.Writer, format string, c *bench.Comparison) error {
-	for _, f := range comparisonFormats {
+	return writeAs(w, "comparison", format, comparisonFormats, c)
+}
+
+// writeAs writes v, called what in messages, in one of the forms, in one write.
+func writeAs[T any](w io.Writer, what, format string, forms []form[T], v T) error {
+	for _, f := range forms {
 		if f.name != format {
 			continue
 		}
 		var buf bytes.Buffer
-		if err := f.write(&buf, c); err != nil {
-			return fmt.Errorf("write comparison as %s: %w", format, err)
+		if err := f.write(&buf, v); err != nil {
+			return fmt.Errorf("write %s as %s: %w", what, format, err)
 		}
 		if _, err := w.Write(buf.Bytes()); err != nil {
-			return fmt.Errorf("write comparison: %w", err)
+			return fmt.Errorf("write %s: %w", what, err)
 		}
 		return nil
 	}
-	return unknownFormat(format, ComparisonFormats())
-}
-
-func unknownFormat(format string, known []string) error {
-	return fmt.Errorf("unknown format %q, expected one of %s", format, strings.Join(known, ", "))
+	return fmt.Errorf("unknown format %q, expected one of %s", format, strings.Join(formNames(forms), ", "))
 }

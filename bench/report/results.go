@@ -22,7 +22,9 @@ Every figure here is computed from the raw samples in the JSON file named with i
 a ratio is ours ÷ peer: the median over pairs of an interleaved (ABBA) run, or, where marked "unpaired", of the two
 medians. Intervals are bootstrap 95 % intervals of it (10,000 resamples). A bar is **met** when the better end of the
 interval reaches it and the median is within 0.01 of it or beyond, on at least 12 pairs (6 samples where unpaired).
-Absolute figures belong to the machine named; compare ratios.
+Where n cases were counted, "ours" is the worst of them and has no interval. Absolute figures belong to the machine
+named; compare ratios. A value of quality is a mean over queries with its interval over them; a reference is another
+system's value on the same queries.
 `
 
 // Results renders the committed results (bench.Result) in the JSON files of dir:
@@ -55,22 +57,38 @@ func writeResult(buf *bytes.Buffer, file string, res *bench.Result) {
 	for _, n := range res.Notes {
 		fmt.Fprintf(buf, "%s\n\n", markdownText(n))
 	}
-	columns := []column{{"what", false}, {"unit", false}, {"ours", true}, {"peer", true}, {"peer is", false}, {"ratio", true}, {"95 % interval", true}, {"n", true}, {"bar", true}, {"verdict", false}}
-	var rows [][]string
-	for i := range res.Rows {
-		rows = append(rows, resultCells(&res.Rows[i]))
+	if len(res.Rows) > 0 {
+		columns := []column{{"what", false}, {"unit", false}, {"ours", true}, {"peer", true}, {"peer is", false}, {"ratio", true}, {"95 % interval", true}, {"n", true}, {"bar", true}, {"verdict", false}}
+		var rows [][]string
+		for i := range res.Rows {
+			rows = append(rows, resultCells(&res.Rows[i]))
+		}
+		resultTable(buf, columns, rows)
 	}
-	resultTable(buf, columns, rows)
+	if len(res.Means) > 0 {
+		columns := []column{{"what", false}, {"measure", false}, {"value", true}, {"95 % interval", true}, {"queries", true}, {"reference", true}, {"reference is", false}, {"difference", true}, {"verdict", false}}
+		var rows [][]string
+		for i := range res.Means {
+			rows = append(rows, meanCells(&res.Means[i]))
+		}
+		resultTable(buf, columns, rows)
+	}
 	first := true
-	for _, r := range res.Rows {
-		if r.Note == "" {
-			continue
+	note := func(name, text string) {
+		if text == "" {
+			return
 		}
 		if first {
 			buf.WriteByte('\n')
 			first = false
 		}
-		fmt.Fprintf(buf, "- %s: %s\n", markdownText(r.Name), markdownText(r.Note))
+		fmt.Fprintf(buf, "- %s: %s\n", markdownText(name), markdownText(text))
+	}
+	for _, r := range res.Rows {
+		note(r.Name, r.Note)
+	}
+	for _, m := range res.Means {
+		note(m.Name+", "+m.Measure, m.Note)
 	}
 	var versions []string
 	for _, k := range slices.Sorted(maps.Keys(res.Versions)) {
@@ -91,9 +109,13 @@ func resultTable(buf *bytes.Buffer, columns []column, rows [][]string) {
 
 func resultCells(r *bench.ResultRow) []string {
 	j := r.Judge()
-	cells := []string{markdownText(r.Name), markdownText(r.Unit), number(bench.Median(r.Ours))}
 	v := j.Value
 	n := bench.Thousands(int64(v.N))
+	if r.Counted {
+		cells := []string{markdownText(r.Name), markdownText(r.Unit), number(v.Value), none, "", none, none, n}
+		return append(cells, barText(r), resultVerdict(r, j))
+	}
+	cells := []string{markdownText(r.Name), markdownText(r.Unit), number(bench.Median(r.Ours))}
 	if len(r.Peer) == 0 {
 		cells = append(cells, none, "", none, interval(v.Value, v.Low, v.High), n)
 	} else {
@@ -103,6 +125,22 @@ func resultCells(r *bench.ResultRow) []string {
 		cells = append(cells, number(bench.Median(r.Peer)), markdownText(r.PeerName), ratioValue(v), ratioInterval(v), n)
 	}
 	return append(cells, barText(r), resultVerdict(r, j))
+}
+
+// meanCells is a mean over queries with four decimals, as measures are read.
+func meanCells(m *bench.ResultMean) []string {
+	cells := []string{markdownText(m.Name), markdownText(m.Measure), fixed(m.Value, 4), fmt.Sprintf("%s – %s", fixed(m.Low, 4), fixed(m.High, 4)), bench.Thousands(int64(m.Queries))}
+	if m.Reference == nil {
+		return append(cells, none, "", none, none)
+	}
+	cells = append(cells, fixed(*m.Reference, 4), markdownText(m.ReferenceName), fmt.Sprintf("%+.4f", m.Value-*m.Reference))
+	switch {
+	case m.Within == nil:
+		return append(cells, none)
+	case m.Met():
+		return append(cells, fmt.Sprintf("within %s", trimNumber(*m.Within)))
+	}
+	return append(cells, fmt.Sprintf("**MISSED**: expected within %s", trimNumber(*m.Within)))
 }
 
 func barText(r *bench.ResultRow) string {
