@@ -33,7 +33,10 @@ type example struct{ line, note string }
 // commands in the order of the overview.
 func commands() []*command {
 	return []*command{
-		speedCommand, compareCommand, tokenizeCommand,
+		speedCommand, evalCommand, compareCommand, tokenizeCommand,
+		scoreCommand, runCatCommand, runConvertCommand, runMergeCommand, runInfoCommand, searchCommand,
+		labelsSplitCommand, labelsExportCommand, labelsImportCommand,
+		failuresAddCommand, failuresListCommand, failuresShowCommand,
 		modelListCommand, modelPullCommand, modelImportCommand, modelVerifyCommand, modelShowCommand,
 		corpusListCommand, corpusShowCommand,
 		assetsListCommand, assetsGetCommand, assetsVerifyCommand,
@@ -45,9 +48,6 @@ func commands() []*command {
 // find picks the subcommand that args begin with; nil asks for the overview.
 func find(args []string) (*command, []string, error) {
 	if len(args) == 0 || args[0] == "help" && len(args) == 1 || args[0] == "--help" || args[0] == "-h" {
-		return nil, nil, nil
-	}
-	if len(args) == 2 && (args[1] == "--help" || args[1] == "-h") && isGroup(args[0]) {
 		return nil, nil, nil
 	}
 	if args[0] == "--version" {
@@ -70,14 +70,49 @@ func find(args []string) (*command, []string, error) {
 		}
 	}
 	if group != nil {
-		return nil, nil, fmt.Errorf("%s needs one of: %s; see `encbench --help`", args[0], strings.Join(group, ", "))
+		return nil, nil, fmt.Errorf("%s needs one of: %s; see `encbench %s --help`", args[0], strings.Join(group, ", "), args[0])
 	}
 	return nil, nil, fmt.Errorf("unknown command %q; see `encbench --help`", args[0])
 }
 
-// isGroup says whether word is the first of two-word commands.
-func isGroup(word string) bool {
-	return slices.ContainsFunc(commands(), func(c *command) bool { return strings.HasPrefix(c.name, word+" ") })
+// asksForGroup gives the commands of two words whose first word's help args ask
+// for, as in "run --help", "run help" and "help run"; none where they do not.
+func asksForGroup(args []string) (group []*command) {
+	if len(args) != 2 {
+		return nil
+	}
+	word := args[0]
+	switch {
+	case word == "help":
+		word = args[1]
+	case !slices.Contains([]string{"help", "--help", "-h"}, args[1]):
+		return nil
+	}
+	for _, c := range commands() {
+		if strings.HasPrefix(c.name, word+" ") {
+			group = append(group, c)
+		}
+	}
+	return group
+}
+
+// groupHelp prints the commands of a group.
+func (a *app) groupHelp(group []*command) {
+	word, _, _ := strings.Cut(group[0].name, " ")
+	fmt.Fprintf(a.stdout, "Usage:\n  encbench %s COMMAND [flags] [arguments]\n\nCommands:\n", word)
+	list(a.stdout, group)
+	fmt.Fprintf(a.stdout, "\n\"encbench %s COMMAND --help\" explains each command.\n", word)
+}
+
+// list prints commands with their short texts, a line each.
+func list(w io.Writer, of []*command) {
+	width := 0
+	for _, c := range of {
+		width = max(width, len(c.name))
+	}
+	for _, c := range of {
+		fmt.Fprintf(w, "  %-*s  %s\n", width, c.name, c.short)
+	}
 }
 
 func (c *command) flagSet() *pflag.FlagSet {
@@ -122,13 +157,7 @@ Usage:
 
 Commands:
 `)
-	width := 0
-	for _, c := range commands() {
-		width = max(width, len(c.name))
-	}
-	for _, c := range commands() {
-		fmt.Fprintf(a.stdout, "  %-*s  %s\n", width, c.name, c.short)
-	}
+	list(a.stdout, commands())
 	fmt.Fprintf(a.stdout, `
 Start with "encbench speed --profile quick". "encbench COMMAND --help" explains
 each command; results go to standard output, everything else to standard error.

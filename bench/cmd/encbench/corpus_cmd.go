@@ -109,6 +109,9 @@ func (f *corpusShowFlags) run(ctx context.Context, a *app, args []string) error 
 	fmt.Fprintf(t, "rule\t%s\n", orWord(m.Rule, src.Format()))
 	fmt.Fprintf(t, "documents\t%s\n", bench.Thousands(m.Documents))
 	fmt.Fprintf(t, "text\t%s bytes, longest %s\n", bench.Thousands(m.TextBytes), bench.Thousands(m.Longest))
+	if in.queries > 0 {
+		fmt.Fprintf(t, "queries\t%s, judged; see `encbench eval --data %s`\n", bench.Thousands(in.queries), in.name)
+	}
 	fmt.Fprintf(t, "sha256\t%s\n", m.SHA256)
 	fmt.Fprintf(t, "file\t%s\n", in.path)
 	if in.repetition != "" {

@@ -20,6 +20,7 @@ type input struct {
 	opt  corpus.Options
 	once io.Reader // standard input, read as it comes; nil for a file
 
+	queries    int64  // judged ones that an embedded collection brings
 	repetition string // stated repetition of a regrouped corpus
 }
 
@@ -82,6 +83,7 @@ var embedded = map[string]func(context.Context, *app) (*input, error){
 	"techdocs":     buildTechdocs,
 	"techdocs-law": buildTechdocsLaw,
 	"gostd":        buildGostd,
+	"techdocs-qa":  buildTechdocsQA,
 }
 
 // derive gives the cached JSONL of an embedded corpus, building it when absent.
@@ -109,6 +111,23 @@ func buildTechdocs(ctx context.Context, a *app) (*input, error) {
 		_, err := corpus.BuildTechdocs(wheel.Path, w)
 		return err
 	})
+}
+
+func buildTechdocsQA(ctx context.Context, a *app) (*input, error) {
+	wheel, err := a.asset(ctx, "techdocs")
+	if err != nil {
+		return nil, err
+	}
+	in, err := a.derive(ctx, corpus.TechdocsQARule, func(w io.Writer) error {
+		_, err := corpus.BuildTechdocsQA(wheel.Path, w)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	e, err := corpus.Describe(corpus.TechdocsQA)
+	in.queries = e.Queries
+	return in, err
 }
 
 // buildTechdocsLaw measures lengths in the tokens of the pinned BERT tokenizer,

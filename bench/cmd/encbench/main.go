@@ -50,6 +50,10 @@ var errQuiet = errors.New("")
 
 // run finds the subcommand, runs it and gives the exit code.
 func (a *app) run(ctx context.Context, args []string) int {
+	if group := asksForGroup(args); group != nil {
+		a.groupHelp(group)
+		return 0
+	}
 	c, rest, err := find(args)
 	switch {
 	case err != nil:

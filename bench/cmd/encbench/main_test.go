@@ -46,7 +46,7 @@ func needAll(tb testing.TB) {
 
 // Help and overview are goldens, standard output and standard error both.
 func TestHelp(t *testing.T) {
-	cases := [][]string{{}, {"--help"}, {"frob"}, {"model"}, {"speed", "--bogus"}}
+	cases := [][]string{{}, {"--help"}, {"frob"}, {"model"}, {"speed", "--bogus"}, {"run", "--help"}, {"labels", "-h"}, {"help", "model"}, {"assets", "help"}, {"failures", "--help"}, {"corpus", "--help"}}
 	for _, c := range commands() {
 		cases = append(cases, append(strings.Fields(c.name), "--help"))
 	}
@@ -94,9 +94,18 @@ func TestExamples(t *testing.T) {
 			t.Fatalf("speed --out %s: exit %d\n%s", name, r.code, r.stderr)
 		}
 	}
+	writeLabelled(t)
+	for _, name := range []string{"eval-before.json", "eval-after.json"} {
+		if r := encbench("", "eval", "--data", "labelled.jsonl", "--out", name); r.code != 0 {
+			t.Fatalf("eval --out %s: exit %d\n%s", name, r.code, r.stderr)
+		}
+	}
 	if err := os.MkdirAll("docs/results", 0o755); err != nil {
 		t.Fatal(err)
 	}
+	inhouseExamples(t)
+	runExamples(t)
+	scoreExamples(t)
 	for _, c := range commands() {
 		if len(c.examples) == 0 {
 			t.Errorf("%s has no example", c.name)
@@ -116,6 +125,8 @@ func TestExamples(t *testing.T) {
 			switch c.name {
 			case "speed":
 				args = append(args, "--sample", "4", "--repeats", "1", "--min-time", "1ms")
+			case "eval":
+				args = append(args, "--docs", "30", "--queries", "4")
 			case "peers":
 				continue // needs a Python environment of gigabytes: `make peers` runs it
 			}
@@ -254,7 +265,7 @@ func TestUsageErrors(t *testing.T) {
 		{"speed --chunk 600", "encbench speed: --chunk 600 is longer than the 512 positions of model minilm-l6; use --chunk 512 or less" + see("speed")},
 		{"speed --threads 9999", "encbench speed: --threads 9999: this process may use N CPUs (LIMITS); ask for at most that many, or raise the limit" + see("speed")},
 		{"speed --format xml", "encbench speed: unknown format \"xml\": text, json, jsonl, csv, md, bench" + see("speed")},
-		{"speed --corpus nope", "encbench speed: unknown corpus \"nope\": neither a file nor one of: techdocs, techdocs-law, gostd" + see("speed")},
+		{"speed --corpus nope", "encbench speed: unknown corpus \"nope\": neither a file nor one of: techdocs, techdocs-law, gostd, techdocs-qa" + see("speed")},
 		{"speed --model nope", "encbench speed: unknown model \"nope\": give a directory, an .onnx file, org/name of your Hugging Face cache, or one of: minilm-l6" + see("speed")},
 		{"speed --region x --device gpu --dtype int8 --batch-size 0 --ubatch-size 0", "encbench speed: --ubatch-size \"0\": a number from 1, or auto\n--device \"gpu\": auto or cpu\n--dtype \"int8\": auto or float32\n--region \"x\": end-to-end, tokenize+encode or encode\n--batch-size 0: 1 to 65536" + see("speed")},
 		{"speed --batch-size 1000000000000", "encbench speed: --batch-size 1000000000000: 1 to 65536" + see("speed")},
@@ -270,7 +281,7 @@ func TestUsageErrors(t *testing.T) {
 		{"compare one", "encbench compare: compare takes two records, 1 given" + see("compare")},
 		{"model pull nope", "encbench model pull: \"nope\" is no pinned model (minilm-l6); for a model of the hub run `hf download nope`" + see("model pull")},
 		{"assets get nope", "encbench assets get: unknown asset \"nope\": onnxruntime, all-minilm-l6-v2, techdocs" + see("assets get")},
-		{"corpus show nope", "encbench corpus show: unknown corpus \"nope\": neither a file nor one of: techdocs, techdocs-law, gostd" + see("corpus show")},
+		{"corpus show nope", "encbench corpus show: unknown corpus \"nope\": neither a file nor one of: techdocs, techdocs-law, gostd, techdocs-qa" + see("corpus show")},
 	} {
 		if strings.Contains(test.args, "--chunk 101") || strings.Contains(test.args, "--chunk 600") || strings.Contains(test.args, "--corpus") || strings.Contains(test.args, "--sample all") {
 			needAll(t)

@@ -1,15 +1,19 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"encbench/bench"
+	"encbench/bench/eval"
 	"encbench/bench/report"
 )
 
@@ -24,6 +28,11 @@ type outFile struct {
 // what is there may be replaced (replaceable says so of its first bytes), and
 // that it is none of the inputs. "" is no file.
 func openOut(path string, replaceable func(head []byte) bool, inputs ...string) (*outFile, error) {
+	return openOutOf("--out", path, replaceable, inputs...)
+}
+
+// openOutOf is openOut for the file of another flag.
+func openOutOf(flag, path string, replaceable func(head []byte) bool, inputs ...string) (*outFile, error) {
 	if path == "" {
 		return &outFile{}, nil
 	}
@@ -36,32 +45,35 @@ func openOut(path string, replaceable func(head []byte) bool, inputs ...string) 
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 	case err != nil:
-		return nil, fmt.Errorf("--out: %w", err)
+		return nil, fmt.Errorf("%s: %w", flag, err)
 	case !st.Mode().IsRegular():
-		return nil, usagef("--out %s is not a regular file; name a file", path)
+		return nil, usagef("%s %s is not a regular file; name a file", flag, path)
 	default:
 		f.exist = true
 		for _, in := range inputs {
 			if other, err := os.Stat(in); err == nil && os.SameFile(st, other) {
-				return nil, usagef("--out %s is an input of this command; name another file", path)
+				return nil, usagef("%s %s is an input of this command; name another file", flag, path)
 			}
 		}
 		head, err := firstBytes(path)
 		if err != nil {
-			return nil, fmt.Errorf("--out: %w", err)
+			return nil, fmt.Errorf("%s: %w", flag, err)
 		}
 		if len(head) > 0 && !replaceable(head) {
-			return nil, usagef("--out %s exists and is no earlier result; name another file, or remove it", path)
+			return nil, usagef("%s %s exists and is no earlier result; name another file, or remove it", flag, path)
 		}
 	}
 	probe, err := os.OpenFile(f.partial(), os.O_CREATE|os.O_WRONLY, 0o666)
 	if err != nil {
-		return nil, fmt.Errorf("--out: the result cannot be written: %w", err)
+		return nil, fmt.Errorf("%s: the result cannot be written: %w", flag, err)
 	}
 	st, err = probe.Stat()
 	err = errors.Join(err, probe.Close())
 	if err == nil && st.Size() == 0 {
-		err = os.Remove(f.partial())
+		// Another process may be about to write the same file, and have removed it.
+		if err = os.Remove(f.partial()); errors.Is(err, os.ErrNotExist) {
+			err = nil
+		}
 	}
 	return f, err
 }
@@ -72,7 +84,7 @@ func firstBytes(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	head := make([]byte, 512)
+	head := make([]byte, 4096)
 	n, err := io.ReadFull(f, head)
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		err = nil
@@ -80,28 +92,89 @@ func firstBytes(path string) ([]byte, error) {
 	return head[:n], err
 }
 
-// isJSON says whether a file may be an earlier record or result.
-func isJSON(head []byte) bool { return head[0] == '{' || head[0] == '[' }
+// isJSON says whether a file is a JSON result of this program, of any kind.
+func isJSON(head []byte) bool {
+	return isSpeedRecord(head) || isEvalRecord(head) || isPeersResult(head)
+}
 
-// isGraph says whether a file may be an earlier ONNX graph: its first field is
-// the IR version, a small number.
-func isGraph(head []byte) bool { return len(head) > 1 && head[0] == 0x08 && head[1] < 0x20 }
+// isSpeedRecord says whether a file is a record of speed, or several, one a line.
+func isSpeedRecord(head []byte) bool {
+	return begins(head, member{"schema", nil}, member{"tool", nil}, member{"status", nil})
+}
+
+// isEvalRecord says whether a file is a record of eval.
+func isEvalRecord(head []byte) bool {
+	return begins(head, member{"schema", nil}, member{"kind", eval.Kind}, member{"tool", nil})
+}
+
+// isPeersResult says whether a file is a comparison that peers made.
+func isPeersResult(head []byte) bool {
+	return begins(head, member{"title", nil}, member{"command", nil}, member{"commit", nil})
+}
+
+// member is a field of a JSON object; a nil value stands for any.
+type member struct {
+	name  string
+	value any
+}
+
+// begins says whether a file that starts with head is a JSON object whose first
+// fields are these, in this order: ours are written in one. What is cut off at the
+// end of head does not fit.
+func begins(head []byte, first ...member) bool {
+	d := json.NewDecoder(bytes.NewReader(head))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return false
+	}
+	for _, m := range first {
+		name, err := d.Token()
+		if err != nil || name != m.name {
+			return false
+		}
+		var value any
+		if err := d.Decode(&value); err != nil || m.value != nil && value != m.value {
+			return false
+		}
+	}
+	return true
+}
+
+// isGraph says whether a file is an ONNX graph of this program: its first fields are
+// the IR version, a small number, and the producer.
+func isGraph(head []byte) bool {
+	return len(head) > 2 && head[0] == 0x08 && head[1] < 0x20 && bytes.HasPrefix(head[2:], []byte("\x12\x08encbench"))
+}
 
 func (f *outFile) partial() string { return f.path + ".partial" }
 
+// temporary gives a name of its own to every writing of the file. Two commands at
+// once would write into one file if they shared it, and the result be a mixture.
+func (f *outFile) temporary() string {
+	return fmt.Sprintf("%s.%d.%d.tmp", f.partial(), os.Getpid(), writings.Add(1))
+}
+
+var writings atomic.Int64
+
 // save writes the partial file anew; an earlier one stays when that fails.
 func (f *outFile) save(write func(w io.Writer) error) error {
+	return f.write(f.partial(), write)
+}
+
+// replace writes the file itself, whole or not at all.
+func (f *outFile) replace(write func(w io.Writer) error) error { return f.write(f.path, write) }
+
+func (f *outFile) write(path string, write func(w io.Writer) error) error {
 	if f.path == "" {
 		return nil
 	}
-	tmp := f.partial() + ".tmp"
+	tmp := f.temporary()
 	w, err := os.Create(tmp)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", f.path, err)
 	}
 	err = write(w)
 	if err = errors.Join(err, w.Close()); err == nil {
-		err = os.Rename(tmp, f.partial())
+		err = os.Rename(tmp, path)
 	}
 	if err != nil {
 		os.Remove(tmp)

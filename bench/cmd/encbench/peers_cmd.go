@@ -22,18 +22,32 @@ var peersCommand = &command{
 	name:  "peers",
 	short: "run the same chunks through other programs, interleaved with ours",
 	long: `
-Measures encbench against onnxruntime, OpenVINO, sentence-transformers and the
-Hugging Face tokenizers in Python, and its own pipeline against its parts: the
-same chunks, ids checked equal, equal threads, each peer at its best batch, in
-ABBA pairs. Writes the raw samples as JSON, from which "encbench results" renders
-the tables. "make peers" installs the pinned Python environment and runs this.`,
+Measures encbench against other programs, in parts:
+
+  speed   onnxruntime, OpenVINO, sentence-transformers and the Hugging Face
+          tokenizers on the same chunks, and our own pipeline against its parts
+  search  exact search against FAISS on the same vectors
+  score   scoring and run files against trec_eval, pytrec_eval, ranx, ir_measures
+          and zstd on the same runs
+  quality the pinned model's values on labelled collections, beside those of
+          earlier measurements and of BM25
+
+Results are checked equal before anything is timed; both sides have the same
+threads, each peer its best settings, in ABBA pairs. Writes the raw samples as
+JSON, from which "encbench results" renders the tables. "make peers" installs what
+is pinned and runs all parts.`,
 	examples: []example{
-		{"encbench peers --python bench/peers/.venv/bin/python --out docs/results/peers.json", "what `make peers` runs"},
+		{"encbench peers --python bench/peers/.venv/bin/python --out docs/results/peers.json", "what `make peers` runs first"},
 		{"encbench peers --only pipeline --pairs 12", "only our own pipeline, which needs no Python"},
+		{"encbench peers --part search --small --python bench/peers/.venv/bin/python", "whether the comparison with FAISS works here, in a minute"},
 	},
 	define: func(fs *pflag.FlagSet) runner {
 		f := &peersFlags{}
 		fs.StringVar(&f.python, "python", "", "`PYTHON` of the pinned environment (default: ENCBENCH_PYTHON, else python3)")
+		fs.StringVar(&f.part, "part", "speed", "`PART`: speed, search, score or quality")
+		fs.StringVar(&f.trecEval, "trec-eval", "", "`FILE`: the trec_eval binary (default: beside the interpreter of --python)")
+		fs.StringVar(&f.collections, "collections", "", "`DIR` with the folders cranfield, npl-vaswani and mtrag-un, for quality")
+		fs.BoolVar(&f.small, "small", false, "tiny inputs for the other parts: a trial, no result")
 		fs.StringVar(&f.only, "only", "", "`TEXT` that the names of the arms to run contain")
 		fs.IntVar(&f.pairs, "pairs", peers.PairsAtLeast, "`N` ABBA pairs an arm")
 		fs.IntVar(&f.threads, "threads", 0, "`N` threads on both sides; 0 means every CPU that this process may use")
@@ -45,8 +59,20 @@ the tables. "make peers" installs the pinned Python environment and runs this.`,
 }
 
 type peersFlags struct {
-	python, only, out, ortLibrary string
-	pairs, threads, rows          int
+	python, part, trecEval, collections, only, out, ortLibrary string
+	pairs, threads, rows                                       int
+	small                                                      bool
+}
+
+// peerParts gives for each --part its title and what runs it.
+var peerParts = map[string]struct {
+	title string
+	run   func(*peersRun, context.Context) error
+}{
+	"speed":   {"encbench against its peers, and against its own parts", (*peersRun).speed},
+	"search":  {"exact search against FAISS", (*peersRun).search},
+	"score":   {"scoring and run files against trec_eval, pytrec_eval, ranx and zstd", (*peersRun).score},
+	"quality": {"quality of the pinned model on labelled collections", (*peersRun).quality},
 }
 
 // peersRun is one `encbench peers` at work.
@@ -56,6 +82,8 @@ type peersRun struct {
 	in     *peerInputs
 	cache  string
 	file   *outFile
+	dir    string // temporary files
+	memory int64  // bytes of the machine
 	result bench.Result
 }
 
@@ -65,7 +93,10 @@ func (f *peersFlags) run(ctx context.Context, a *app, args []string) error {
 	}
 	facts := env.Collect()
 	cpus := env.CPUs(facts)
+	part, known := peerParts[f.part]
 	switch {
+	case !known:
+		return usagef("--part %s: expected speed, search, score or quality", f.part)
 	case f.pairs < 1:
 		return usagef("--pairs %d: at least 1", f.pairs)
 	case f.rows < 1:
@@ -81,15 +112,15 @@ func (f *peersFlags) run(ctx context.Context, a *app, args []string) error {
 	if f.python == "" {
 		f.python = "python3"
 	}
-	r := &peersRun{peersFlags: f, app: a}
+	r := &peersRun{peersFlags: f, app: a, memory: facts.Memory.TotalBytes}
 	var err error
 	if r.file, err = openOut(f.out, isJSON); err != nil {
 		return err
 	}
 	t := tool()
 	r.result = bench.Result{
-		Title:   "encbench against its peers, and against its own parts",
-		Command: fmt.Sprintf("encbench peers --pairs %d --threads %d --rows %d", f.pairs, f.threads, f.rows),
+		Title:   part.title,
+		Command: f.command(),
 		Commit:  t.Commit, Date: time.Now().UTC().Format(time.DateOnly),
 		Machine:  fmt.Sprintf("%s, %d CPUs used of %d, %.0f GiB, Linux %s, %s", facts.CPU.Model, f.threads, facts.CPU.Logical, float64(facts.Memory.TotalBytes)/(1<<30), facts.Kernel, strings.Join(facts.CPU.ISA, " ")),
 		Versions: map[string]string{"encbench": t.Version, "go": t.Go},
@@ -97,17 +128,43 @@ func (f *peersFlags) run(ctx context.Context, a *app, args []string) error {
 	if t.Dirty {
 		r.result.Commit += " with changes"
 	}
-	dir, err := os.MkdirTemp("", "encbench-peers-*")
-	if err != nil {
+	if r.dir, err = os.MkdirTemp("", "encbench-peers-*"); err != nil {
 		return fmt.Errorf("peers: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer os.RemoveAll(r.dir)
 	s, err := a.store()
 	if err != nil {
 		return err
 	}
 	r.cache = filepath.Join(s.Dir(), "peers")
-	if r.in, err = a.peerInputs(ctx, f, dir); err != nil {
+	if err := part.run(r, ctx); err != nil {
+		return err
+	}
+	switch {
+	case len(r.result.Rows)+len(r.result.Means) > 0:
+		return r.file.commit()
+	case len(r.result.Notes) > 0: // nothing that would make a table
+		return nil
+	}
+	return usagef("--only %q: no arm's name contains that", r.only)
+}
+
+// command is the line that makes the same measurement.
+func (f *peersFlags) command() string {
+	line := fmt.Sprintf("encbench peers --pairs %d --threads %d", f.pairs, f.threads)
+	if f.part == "speed" {
+		return fmt.Sprintf("%s --rows %d", line, f.rows)
+	}
+	line += " --part " + f.part
+	if f.small {
+		line += " --small"
+	}
+	return line
+}
+
+// speed runs the arms of the speed part.
+func (r *peersRun) speed(ctx context.Context) (err error) {
+	if r.in, err = r.app.peerInputs(ctx, r.peersFlags, r.dir); err != nil {
 		return err
 	}
 	defer r.in.close()
@@ -115,13 +172,7 @@ func (f *peersFlags) run(ctx context.Context, a *app, args []string) error {
 	if err := r.pipelineArms(ctx); err != nil {
 		return err
 	}
-	if err := r.peerArms(ctx); err != nil {
-		return err
-	}
-	if len(r.result.Rows) == 0 {
-		return usagef("--only %q: no arm's name contains that", r.only)
-	}
-	return r.file.commit()
+	return r.peerArms(ctx)
 }
 
 // wanted says whether --only lets an arm run.
@@ -247,12 +298,7 @@ func (r *peersRun) agree(ctx context.Context, w *peers.Worker, arm peers.Arm, co
 	if err != nil {
 		return "", err
 	}
-	f, err := os.Open(run.Out)
-	if err != nil {
-		return "", fmt.Errorf("peer's vectors: %w", err)
-	}
-	defer f.Close()
-	_, dim, theirs, err := peers.ReadNPY(f)
+	theirs, dim, err := peers.ReadMatrix(run.Out)
 	if err != nil {
 		return "", fmt.Errorf("peer's vectors: %w", err)
 	}
@@ -304,7 +350,10 @@ func (r *peersRun) add(row bench.ResultRow) error {
 	if len(row.Peer) == 0 {
 		what = row.Unit
 	}
-	fmt.Fprintf(r.app.stdout, "%s: %s %.4g (%.4g to %.4g)", row.Name, what, j.Value.Value, j.Value.Low, j.Value.High)
+	fmt.Fprintf(r.app.stdout, "%s: %s %.4g", row.Name, what, j.Value.Value)
+	if !row.Counted {
+		fmt.Fprintf(r.app.stdout, " (%.4g to %.4g)", j.Value.Low, j.Value.High)
+	}
 	if row.Bar != nil {
 		state := "MISSED"
 		switch {

@@ -48,7 +48,7 @@ func (f *speedFlags) run(ctx context.Context, a *app, args []string) error {
 	}
 	// A place that cannot be written must show before minutes of measuring.
 	var err error
-	if s.out, err = openOut(f.out, isJSON, f.corpus, f.model); err != nil {
+	if s.out, err = openOut(f.out, isSpeedRecord, f.corpus, f.model); err != nil {
 		return err
 	}
 	defer s.close()

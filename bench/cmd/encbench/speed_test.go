@@ -95,7 +95,8 @@ func TestFailingRunKeepsTheRecord(t *testing.T) {
 	t.Chdir(t.TempDir())
 	os.WriteFile("empty.jsonl", nil, 0o644)
 	os.WriteFile("broken.jsonl", []byte("{\n{\n"), 0o644)
-	os.WriteFile("r.json", []byte("{precious}"), 0o644)
+	const precious = `{"schema":1,"tool":{},"status":"complete","precious":true}`
+	os.WriteFile("r.json", []byte(precious), 0o644)
 	for _, args := range [][]string{
 		{"--ort-library", "missing.so"},
 		{"--corpus", "empty.jsonl"},
@@ -106,7 +107,7 @@ func TestFailingRunKeepsTheRecord(t *testing.T) {
 		if r.code != exitFailure || r.stdout != "" {
 			t.Errorf("%v: exit %d, printed %q", args, r.code, r.stdout)
 		}
-		if got, _ := os.ReadFile("r.json"); string(got) != "{precious}" {
+		if got, _ := os.ReadFile("r.json"); string(got) != precious {
 			t.Errorf("%v: the record is now %q", args, got)
 		}
 		if left, _ := filepath.Glob("r.json.*"); len(left) > 0 {

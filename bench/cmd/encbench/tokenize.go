@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"encbench/bench"
+	"encbench/bench/report"
 	"encbench/corpus"
 	"encbench/corpus/chunk"
 	"encbench/engine"
@@ -165,7 +166,7 @@ func printTokenStats(out io.Writer, in *input, m *loadedModel, s feed.Stats, w c
 	row("corpus", "%s (%s)", in.name, orWord(in.rule, "own"))
 	row("tokenizer", "%s of %s, %s ids", m.tokInfo.Kind, m.facts.Name, bench.Thousands(int64(m.tok.VocabSize())))
 	row("documents", "%s, %d empty", bench.Thousands(s.Docs), s.Empty)
-	row("text", "%.1f MB, %d invalid UTF-8 sequences repaired", float64(s.TextBytes)/1e6, s.Repaired)
+	row("text", "%s, %s repaired", report.Size(s.TextBytes), count(s.Repaired, "invalid UTF-8 sequence"))
 	row("tokens", "%s, mean %.0f a document, longest %s, %.2f bytes each", bench.Thousands(s.Tokens), per(s.Tokens, s.Docs), bench.Thousands(s.Longest), per(s.TextBytes, s.Tokens))
 	row("window", "%d content tokens beside %d special and prompt tokens, overlap %d, step %d", w.Size, overhead, w.Overlap, w.Size-w.Overlap)
 	row("chunks", "%s, %.2f a document", bench.Thousands(s.Rows), per(s.Rows, s.Docs))
