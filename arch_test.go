@@ -62,7 +62,7 @@ var mayImport = map[string][]string{
 	"bench":                  {"corpus", "corpus/chunk", "corpus/tokenize", "engine", "engine/feed", "metrics", "bench/env"},
 	"bench/eval":             {"bench", "bench/bm25", "bench/collection", "bench/env", "bench/inhouse", "corpus", "corpus/chunk", "corpus/tokenize", "engine", "engine/feed", "metrics", "metrics/judge", "metrics/ranking", "metrics/run", "metrics/stat", "metrics/trec"},
 	"bench/report":           {"bench", "bench/env", "bench/eval", "metrics/stat"},
-	"bench/peers":            {"bench", "bench/env"},
+	"bench/peers":            {"bench", "bench/env", "engine", "engine/vectors"},
 	"bench/bm25":             {"corpus"},
 	"bench/collection":       {"corpus", "metrics/judge", "metrics/trec"},
 	"bench/inhouse":          {"bench/collection", "metrics/judge"},
