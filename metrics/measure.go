@@ -93,6 +93,14 @@ func (m Measure) Rel() float64 { return m.level }
 // Counts says that the values are whole numbers and Aggregate their sum.
 func (m Measure) Counts() bool { return m.family().sum }
 
+// Binary says that every value is 0 or 1 by the definition of the measure, whatever
+// the judgements: its mean is a share of queries.
+func (m Measure) Binary() bool { return m.kind == success }
+
+// Coverage says that the measure tells how much of a ranking was judged, and nothing
+// of its quality.
+func (m Measure) Coverage() bool { return m.kind == judgedShare || m.kind == unjudgedShare }
+
 // PerQuery says that trec_eval prints the measure for single queries too, and not
 // only for all of them.
 func (m Measure) PerQuery() bool { return m.kind != numQ && m.kind != gmMap }

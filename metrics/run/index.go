@@ -77,7 +77,7 @@ func (r *Reader) readEnd() error {
 		return io.EOF
 	}
 	whole := "; " + wholeBefore(r.next.queriesBefore, r.next.rowsBefore)
-	begin, err := r.in.Peek(8)
+	begin, _ := r.in.Peek(8) // what keeps it from 8 bytes meets the reading below too
 	size := uint32(0)
 	if len(begin) == 8 {
 		size = binary.LittleEndian.Uint32(begin[4:])

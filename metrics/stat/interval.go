@@ -19,7 +19,10 @@ type Options struct {
 	// of its own. Nil, or a name for each value.
 	Groups []string
 	// Unit says that the measure lies in [0, 1], so that a t interval is clipped.
-	Unit    bool
+	Unit bool
+	// Binary says that the measure is 0 or 1 by its definition. Values that merely
+	// happen to be are those of another measure, whose method does not follow them.
+	Binary  bool
 	Threads int // at most; 0 is one for each CPU
 }
 
@@ -86,15 +89,16 @@ func none(format string, args ...any) Interval {
 }
 
 // For gives the interval of the mean of values by the method that suits them:
-// Wilson where all are 0 or 1 and independent, BCa elsewhere, Student's t where
-// BCa cannot be computed. Values without spread that are not 0 or 1 have none: that
+// Wilson with Options.Binary where the values are independent, BCa elsewhere,
+// Student's t where BCa cannot be computed. Expected values of a binary measure over
+// the orders of equal scores are between 0 and 1, and no longer binary. Values without spread have no BCa interval: that
 // no difference was seen is no measure of the error.
 func For(values []float64, opt Options) Interval {
 	s, reason := newSample(values, opt)
 	if reason != "" {
 		return none("%s", reason)
 	}
-	if hits, ok := zeroOrOne(values); ok && s.single() {
+	if hits, ok := zeroOrOne(values); opt.Binary && ok && s.single() {
 		return Wilson(hits, len(values))
 	}
 	if v, ok := s.bca(opt); ok {

@@ -73,10 +73,12 @@ func TestForPicksTheMethod(t *testing.T) {
 		high   float64
 		method string
 	}{
-		{"binary", []float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0}, Options{}, 0.64612008885888306, 0.98513490559508299, "Wilson"},
-		{"all hits", []float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, Options{}, 0.75750599334475921, 1, "Wilson"},
-		{"no hit", make([]float64, 12), Options{}, 0, 0.24249400665524085, "Wilson"},
-		{"one query, hit", []float64{1}, Options{}, 0.20654931437723745, 1, "Wilson"},
+		{"binary", []float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0}, Options{Binary: true}, 0.64612008885888306, 0.98513490559508299, "Wilson"},
+		{"all hits", []float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, Options{Binary: true}, 0.75750599334475921, 1, "Wilson"},
+		{"no hit", make([]float64, 12), Options{Binary: true}, 0, 0.24249400665524085, "Wilson"},
+		{"one query, hit", []float64{1}, Options{Binary: true}, 0.20654931437723745, 1, "Wilson"},
+		{"graded, by chance all hits", []float64{1, 1, 1}, Options{}, nan, nan, "none: all 3 values are equal"},
+		{"expected values", []float64{0.2, 0.4, 0.6, 0.8}, Options{Binary: true}, 0.3, 0.7, "BCa bootstrap"},
 		{"graded", []float64{0.2, 0.4, 0.6, 0.8}, Options{}, 0.3, 0.7, "BCa bootstrap"},
 		{"no values", nil, Options{}, nan, nan, "none: no values"},
 		{"one value", []float64{0.5}, Options{}, nan, nan, "none: one value"},
@@ -84,8 +86,8 @@ func TestForPicksTheMethod(t *testing.T) {
 		{"no spread", []float64{0.5, 0.5, 0.5}, Options{}, nan, nan, "none: all 3 values are equal"},
 		{"NaN", []float64{0.5, nan}, Options{}, nan, nan, "none: a value is not finite"},
 		{"infinite", []float64{0.5, math.Inf(-1)}, Options{}, nan, nan, "none: a value is not finite"},
-		{"groups of binary values", []float64{1, 1, 0, 1, 0, 0}, Options{Groups: pairs}, 0, 1, "BCa bootstrap over 3 groups"},
-		{"groups of one", []float64{1, 1, 0, 1, 1, 1}, Options{Groups: make([]string, 6)}, 0.43649717781352976, 0.9699466302516933, "Wilson"},
+		{"groups of binary values", []float64{1, 1, 0, 1, 0, 0}, Options{Groups: pairs, Binary: true}, 0, 1, "BCa bootstrap over 3 groups"},
+		{"groups of one", []float64{1, 1, 0, 1, 1, 1}, Options{Groups: make([]string, 6), Binary: true}, 0.43649717781352976, 0.9699466302516933, "Wilson"},
 	} {
 		v := For(c.values, c.opt)
 		if !(near(v.Low, c.low, 1e-7) || math.IsNaN(v.Low) && math.IsNaN(c.low)) ||
@@ -181,7 +183,7 @@ func TestIntervalsCover(t *testing.T) {
 	}{
 		{"BCa n=50", 1.0 / 3, 0.91, func() Interval { return BCa(draw(50, square), Options{B: 1000, Seed: rng.Uint64()}) }},
 		{"t n=50", 1.0 / 3, 0.91, func() Interval { return StudentT(draw(50, square), Options{Unit: true}) }},
-		{"Wilson n=30", 0.8, 0.91, func() Interval { return For(draw(30, hit), Options{}) }},
+		{"Wilson n=30", 0.8, 0.91, func() Interval { return For(draw(30, hit), Options{Binary: true}) }},
 		{"clusters of 4", 1.0 / 3, 0.90, func() Interval {
 			// The values of a cluster are the same: 40 clusters, 160 values.
 			var values []float64

@@ -3,6 +3,7 @@ package stat
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 )
 
@@ -10,7 +11,8 @@ import (
 // randomisation test goes through all sign patterns.
 const ExactFlips = 20
 
-// Paired compares two systems on the same queries: differences are a − b.
+// Paired compares two systems on the same queries: differences are a − b, or b − a
+// where Against made it.
 type Paired struct {
 	N     int     `json:"n"`
 	MeanA float64 `json:"mean_a"`
@@ -104,6 +106,15 @@ func Compare(a, b []float64, opt Options) Paired {
 	return p
 }
 
+// Against is Compare with the baseline first, as two records and two runs are named:
+// a is the baseline, b the other system, differences are b − a, and wins are queries
+// on which b is ahead.
+func Against(a, b []float64, opt Options) Paired {
+	p := Compare(b, a, opt)
+	p.MeanA, p.MeanB = p.MeanB, p.MeanA
+	return p
+}
+
 // randomise gives the p-value of the randomisation test and names it.
 func (s *sample) randomise(opt Options) (p float64, test string) {
 	var total int64
@@ -186,7 +197,16 @@ func Wide(v Interval, diff, sd float64) string {
 		text += ", and holds 0"
 	}
 	if n := NeededN(sd, diff); n > 0 && v.Holds(0) {
-		text += fmt.Sprintf(": about %d queries would show such a difference", n)
+		text += fmt.Sprintf(": about %s queries would show such a difference with 80 %% power", separated(n))
 	}
 	return text
+}
+
+// separated writes a count with a comma before every three digits.
+func separated(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }

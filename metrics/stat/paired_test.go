@@ -285,7 +285,7 @@ func TestWide(t *testing.T) {
 		want     string
 	}{
 		{Interval{0.01, 0.03, ""}, 0.02, 0.1, ""},
-		{Interval{-0.02, 0.06, ""}, 0.02, 0.25, "the interval, 0.0800 wide, is wider than the difference, 0.0200, and holds 0: about 1225 queries would show such a difference"},
+		{Interval{-0.02, 0.06, ""}, 0.02, 0.25, "the interval, 0.0800 wide, is wider than the difference, 0.0200, and holds 0: about 1,225 queries would show such a difference with 80 % power"},
 		{Interval{-0.02, 0.06, ""}, 0.02, 0, "the interval, 0.0800 wide, is wider than the difference, 0.0200, and holds 0"},
 		{Interval{0.005, 0.06, ""}, 0.02, 0.25, "the interval, 0.0550 wide, is wider than the difference, 0.0200"},
 		{none("x"), 0.02, 0.1, ""},

@@ -86,7 +86,7 @@ func TestCollectPairsAndErrors(t *testing.T) {
 	if got := spell(rows); err != nil || got != "q d2 0, q d1 -1, r d1 0" {
 		t.Errorf("%s, %v", got, err)
 	}
-	const want = "run:2:11: score \"x\" is not a number in float64's range"
+	const want = "run:2:11: score \"x\" is not a number"
 	if _, err := Collect(strings.NewReader("q Q0 d 1 2 t\nq Q0 d2 2 x t\n"), "run", Options{}); err == nil || err.Error() != want {
 		t.Errorf("error %v", err)
 	}

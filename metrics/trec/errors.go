@@ -3,6 +3,7 @@ package trec
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -12,6 +13,9 @@ var ErrNotGrouped = errors.New("the rows of a query do not stand together")
 
 // ErrEmpty says that a file holds no row at all.
 var ErrEmpty = errors.New("the file is empty")
+
+// ErrNoJudgement says that a file of judgements ends behind its header.
+var ErrNoJudgement = errors.New("the file has a header and no judgement")
 
 // FormatError is a fault of a file at a place. Column counts bytes from 1; 0 is
 // the line as a whole.
@@ -57,6 +61,14 @@ type problem struct {
 
 func faulty(column int, format string, args ...any) *problem {
 	return &problem{column, fmt.Sprintf(format, args...)}
+}
+
+// notNumber says why a text is not read as a number.
+func notNumber(text string) string {
+	if _, err := strconv.ParseFloat(text, 64); errors.Is(err, strconv.ErrRange) {
+		return "beyond float64's range"
+	}
+	return "not a number"
 }
 
 // plural is "1 column", "5 columns".

@@ -99,7 +99,7 @@ func parseRow(line []byte, of *layout, opt *Options, scratch *[]field) (r row, p
 		score, ok = words(text(of.score))
 		switch {
 		case !ok:
-			return r, faulty(f[of.score].from+1, "score %s is not a number in float64's range", quote(text(of.score)))
+			return r, faulty(f[of.score].from+1, "score %s is %s", quote(text(of.score)), notNumber(string(text(of.score))))
 		case math.IsNaN(score):
 			return r, faulty(f[of.score].from+1, "score %s of query %s, document %s is not a number and has no place in an order", quote(text(of.score)), quote(text(of.query)), quote(text(of.document)))
 		case !opt.Lenient:

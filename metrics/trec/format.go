@@ -63,13 +63,17 @@ var layouts = [...]layout{
 	Pairs:   {2, 0, 1, -1, -1, -1, "query document", 4},
 }
 
+// NameFormat ends the message about a run that has to be read with its format named,
+// so that a program can add how that is done there.
+const NameFormat = "name the format"
+
 // detect tells the format from the first line that is not blank.
 func detect(line []byte) (Format, *problem) {
 	switch len(splitFields(nil, line)) {
 	case 2:
-		return Auto, faulty(0, "2 columns, expected 6 (%s); a run of query and document in the order of its lines has to be named as such (format pairs)", layouts[TREC].spelled)
+		return Auto, faulty(0, "2 columns, expected 6 (%s); a run of query and document in the order of its lines is read as format pairs: %s", layouts[TREC].spelled, NameFormat)
 	case 3:
-		return Auto, faulty(0, "3 columns, expected 6 (%s); they may be query, document and score (format scores) or MS MARCO's query, document and rank (format msmarco): name the format", layouts[TREC].spelled)
+		return Auto, faulty(0, "3 columns, expected 6 (%s); they may be query, document and score (format scores) or MS MARCO's query, document and rank (format msmarco): %s", layouts[TREC].spelled, NameFormat)
 	}
 	return TREC, nil
 }

@@ -50,7 +50,8 @@ func ReadQrels(r io.Reader, name string) (*judge.Qrels, error) {
 // ±1e15.
 //
 // The error is a *FormatError for a line that cannot be read or that contradicts
-// an earlier one, and wraps ErrEmpty for a file without judgements.
+// an earlier one, and wraps ErrEmpty for an empty
+// file and ErrNoJudgement for one that has a header alone.
 func ReadQrelsWith(r io.Reader, name string, opt QrelsOptions) (*judge.Qrels, QrelsStats, error) {
 	var all strings.Builder
 	if _, err := io.Copy(&all, r); err != nil {
@@ -105,6 +106,9 @@ func (q *qrelsReader) read(text string) error {
 	if q.qrels.Len() == 0 {
 		if q.stats.Skipped > 0 {
 			return fmt.Errorf("%s: no line is a judgement; the first fault: %w", q.name, q.stats.Fault)
+		}
+		if q.layout != nil {
+			return fmt.Errorf("%s: %w", q.name, ErrNoJudgement)
 		}
 		return fmt.Errorf("%s: no judgements: %w", q.name, ErrEmpty)
 	}
@@ -167,5 +171,5 @@ func utf8Expected(other string) string {
 }
 
 func badGrade(column int, text string) *problem {
-	return faulty(column, "grade %s is not a number in float64's range", quote(text))
+	return faulty(column, "grade %s is %s", quote(text), notNumber(text))
 }

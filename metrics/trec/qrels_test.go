@@ -53,9 +53,9 @@ func TestBadQrels(t *testing.T) {
 		"missing column":    {"q 0 d 1\nq 0 e\n", `qrels.txt:2:6: 3 columns, expected 4 (query iteration document grade) as in the lines before`},
 		"an id with spaces": {"q 0 d 1\nq 0 my doc 1\n", `qrels.txt:2:12: 5 columns, expected 4 (query iteration document grade) as in the lines before; an id may hold no spaces, found "1" after the last column`},
 		"five columns":      {"q 0 my doc 1\n", `qrels.txt:1: 5 columns, expected 4 (query iteration document grade), 3 (query document grade), 2 (query document), a header such as query-id, corpus-id, score with tabs, or JSON lines`},
-		"a word":            {"q 0 d yes\n", `qrels.txt:1:7: grade "yes" is not a number in float64's range`},
-		"half a number":     {"q 0 d 1\nq 0 e 1x\n", `qrels.txt:2:7: grade "1x" is not a number in float64's range`},
-		"NaN":               {"q 0 d nan\n", `qrels.txt:1:7: grade "nan" is not a number in float64's range`},
+		"a word":            {"q 0 d yes\n", `qrels.txt:1:7: grade "yes" is not a number`},
+		"half a number":     {"q 0 d 1\nq 0 e 1x\n", `qrels.txt:2:7: grade "1x" is not a number`},
+		"NaN":               {"q 0 d nan\n", `qrels.txt:1:7: grade "nan" is not a number`},
 		"a huge grade":      {"q 0 d 1e30\n", `qrels.txt:1: query "q", document "d": grade 1e+30: must be a number from -1e+15 to 1e+15`},
 		"contradiction":     {"q 0 d 1\nr 0 d 1\nq 0 d 2\n", `qrels.txt:3: query "q", document "d": judged twice, 1 and 2`},
 		"header twice":      {"qid\tquery-id\tdid\n", `qrels.txt:1: columns "qid" and "query-id" of the header mean the same`},
@@ -63,23 +63,26 @@ func TestBadQrels(t *testing.T) {
 		"a field too many":  {"qid\tdid\tscore\nq\td\t1\t2\n", `qrels.txt:2: 4 columns separated by tabs, expected 3 (qid did score with a header)`},
 		"an empty field":    {"qid\tdid\tscore\nq\t\t1\n", `qrels.txt:2:3: column 2 is empty; the header says qid did score with a header`},
 		"space at the end":  {"qid\tdid\tscore\nq\td \t1\n", `qrels.txt:2:3: the id "d " has a space at its end; columns are separated by single tabs`},
-		"grade in a table":  {"qid\tdid\tscore\nq\td\t-\n", `qrels.txt:2:5: grade "-" is not a number in float64's range`},
+		"grade in a table":  {"qid\tdid\tscore\nq\td\t-\n", `qrels.txt:2:5: grade "-" is not a number`},
 		"broken JSON":       {"{\"qid\": \"q\", \"did\"\n", `qrels.txt:1:1: no JSON object: the text ends inside it`},
 		"JSON and more":     {`{"qid": "q", "did": "d"} {}` + "\n", `qrels.txt:1:27: text behind the JSON object; one object a line is expected`},
 		"no document":       {`{"qid": "q", "text": "d"}` + "\n", `qrels.txt:1: no document: a field named corpus-id, corpus_id, did, doc_id, docid, docno, pid is expected`},
 		"two documents":     {`{"qid": "q", "did": "d", "pid": "e"}` + "\n", `qrels.txt:1: fields "did" and "pid" mean the same`},
 		"an id of lists":    {`{"qid": "q", "did": ["d"]}` + "\n", `qrels.txt:1: field "did": "[\"d\"]" is no id; a string or a number is expected`},
-		"a grade in quotes": {`{"qid": "q", "did": "d", "rel": "1"}` + "\n", `qrels.txt:1: grade "\"1\"" is not a number in float64's range`},
+		"a grade in quotes": {`{"qid": "q", "did": "d", "rel": "1"}` + "\n", `qrels.txt:1: grade "\"1\"" is not a number`},
 		"an empty id":       {`{"qid": "", "did": "d"}` + "\n", `qrels.txt:1: an empty id; every judgement names a query and a document`},
 		"a long id":         {"q 0 " + long + " 1\n", `qrels.txt:1:1: an id of 1048577 bytes, at most 1048576 are read: "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"…`},
 		"UTF-16":            {"\xfe\xff\x00q", `qrels.txt:1:1: the text is UTF-16 by its byte order mark; UTF-8 or another encoding that keeps ASCII is read`},
 		"empty":             {"", `qrels.txt: no judgements: the file is empty`},
-		"a header alone":    {"query-id\tcorpus-id\tscore\n", `qrels.txt: no judgements: the file is empty`},
+		"a header alone":    {"query-id\tcorpus-id\tscore\n", `qrels.txt: the file has a header and no judgement`},
 	} {
 		_, err := ReadQrels(strings.NewReader(c.text), "qrels.txt")
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%s:\n got %v\nwant %s", name, err, c.want)
 		}
+	}
+	if _, err := ReadQrels(strings.NewReader("query-id\tcorpus-id\tscore\n\n"), "x"); !errors.Is(err, ErrNoJudgement) || err.Error() != "x: the file has a header and no judgement" {
+		t.Errorf("a header alone: %v", err)
 	}
 	if _, err := ReadQrels(strings.NewReader("\n"), "x"); !errors.Is(err, ErrEmpty) {
 		t.Errorf("%v is not ErrEmpty", err)
@@ -95,10 +98,10 @@ func TestLenientQrels(t *testing.T) {
 	if got := spellQrels(q); got != "\xef\xbb\xbfq d 1, q d 3, r d 1" {
 		t.Errorf("%q", got)
 	}
-	if stats.Skipped != 1 || stats.Fault.Error() != `qrels:3:7: grade "x" is not a number in float64's range` || stats.Blank != 2 || q.Repeated != 1 || stats.Lines != 7 {
+	if stats.Skipped != 1 || stats.Fault.Error() != `qrels:3:7: grade "x" is not a number` || stats.Blank != 2 || q.Repeated != 1 || stats.Lines != 7 {
 		t.Errorf("account %+v, repeated %d", stats, q.Repeated)
 	}
-	const want = `qrels: no line is a judgement; the first fault: qrels:1:7: grade "x" is not a number in float64's range`
+	const want = `qrels: no line is a judgement; the first fault: qrels:1:7: grade "x" is not a number`
 	if _, _, err := ReadQrelsWith(strings.NewReader("q 0 d x\n"), "qrels", QrelsOptions{Lenient: true}); err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
