@@ -104,7 +104,7 @@ func TestErrors(t *testing.T) {
 		{"judged twice", beir("qrels/test.tsv\n" + beirHeader + "q1\td1\t1\nq1\td1\t2\n"), Options{}, nil,
 			`SET/qrels/test.tsv:3: query "q1", document "d1": judged twice, 1 and 2`},
 		{"no judgement in the file", beir("qrels/test.tsv\n" + beirHeader), Options{}, nil,
-			"SET/qrels/test.tsv: no judgements: the file is empty"},
+			"SET/qrels/test.tsv: the file has a header and no judgement"},
 
 		{"a query that is not JSON", beir("queries.jsonl\nq1 what"), Options{}, nil,
 			"SET/queries.jsonl:1: not JSON at byte 1: invalid character 'q' looking for beginning of value"},

@@ -204,21 +204,30 @@ func (c *Collection) hash() string {
 // or may explain a figure.
 func (n Integrity) Sentences() []string {
 	var s []string
-	say := func(count int, format string, args ...any) {
-		if count > 0 {
-			s = append(s, fmt.Sprintf(format, args...))
+	say := func(count int, one, many string, args ...any) {
+		switch {
+		case count == 1:
+			s = append(s, fmt.Sprintf(one, args...))
+		case count > 1:
+			s = append(s, fmt.Sprintf(many, args...))
 		}
 	}
-	say(n.QueriesUnjudged, "%d of %d queries have no judgement and are left out before encoding", n.QueriesUnjudged, n.Queries)
-	say(n.QueriesWithoutRelevant, "%d judged queries have no relevant document and score 0", n.QueriesWithoutRelevant)
-	say(n.JudgedWithoutText, "%d judged query ids have no query and are left out", n.JudgedWithoutText)
-	say(n.JudgmentsAbsent, "%d of %d judgements point at documents that the collection does not have; where they are relevant, recall cannot reach 1", n.JudgmentsAbsent, n.Judgments)
-	say(n.JudgmentsNegative, "%d of %d judgements have a grade below 0: not relevant, and without gain", n.JudgmentsNegative, n.Judgments)
-	say(n.JudgmentsSmall, "%d of %d judgements have a grade between 0 and 1: a gain for nDCG, not relevant for measures that count from grade 1", n.JudgmentsSmall, n.Judgments)
-	say(n.DocumentsNotUTF8, "%d of %d documents hold bytes that are not UTF-8, which a tokenizer replaces or drops", n.DocumentsNotUTF8, n.Documents)
-	say(n.DocumentsEmpty, "%d of %d documents have no text, %d of them relevant to a query", n.DocumentsEmpty, n.Documents, n.JudgedEmpty)
-	say(n.QueriesRepeated, "%d queries are given again with the same id and text", n.QueriesRepeated)
-	say(n.TextsRepeated, "%d queries have the text of another query", n.TextsRepeated)
-	say(n.JudgmentsRepeated, "%d judgements are given again with the same grade", n.JudgmentsRepeated)
+	of := func(count, all int, noun, one, many string, args ...any) {
+		args = append([]any{count, all}, args...)
+		say(count, "%d of %d "+noun+" "+one, "%d of %d "+noun+" "+many, args...)
+	}
+	of(n.QueriesUnjudged, n.Queries, "queries", "has no judgement and is left out before encoding", "have no judgement and are left out before encoding")
+	say(n.QueriesWithoutRelevant, "%d judged query has no relevant document and scores 0", "%d judged queries have no relevant document and score 0", n.QueriesWithoutRelevant)
+	say(n.JudgedWithoutText, "%d judged query id has no query and is left out", "%d judged query ids have no query and are left out", n.JudgedWithoutText)
+	of(n.JudgmentsAbsent, n.Judgments, "judgements", "points at a document that the collection does not have; where it is relevant, recall cannot reach 1",
+		"point at documents that the collection does not have; where they are relevant, recall cannot reach 1")
+	of(n.JudgmentsNegative, n.Judgments, "judgements", "has a grade below 0: not relevant, and without gain", "have a grade below 0: not relevant, and without gain")
+	of(n.JudgmentsSmall, n.Judgments, "judgements", "has a grade between 0 and 1: a gain for nDCG, not relevant for measures that count from grade 1",
+		"have a grade between 0 and 1: a gain for nDCG, not relevant for measures that count from grade 1")
+	of(n.DocumentsNotUTF8, n.Documents, "documents", "holds bytes that are not UTF-8, which a tokenizer replaces or drops", "hold bytes that are not UTF-8, which a tokenizer replaces or drops")
+	of(n.DocumentsEmpty, n.Documents, "documents", "has no text, %d of them relevant to a query", "have no text, %d of them relevant to a query", n.JudgedEmpty)
+	say(n.QueriesRepeated, "%d query is given again with the same id and text", "%d queries are given again with the same id and text", n.QueriesRepeated)
+	say(n.TextsRepeated, "%d query has the text of another query", "%d queries have the text of another query", n.TextsRepeated)
+	say(n.JudgmentsRepeated, "%d judgement is given again with the same grade", "%d judgements are given again with the same grade", n.JudgmentsRepeated)
 	return s
 }

@@ -49,7 +49,7 @@ d1: One first; d2: second; d3: third
 q1 "what is first" d3=1
 d1: One first; d2: second; d3: third
 - judgements are read as query-id corpus-id score with a header
-- 1 of 2 queries have no judgement and are left out before encoding
+- 1 of 2 queries has no judgement and is left out before encoding
 `,
 		},
 		{
@@ -72,7 +72,7 @@ d1: One first; d2: second
 q1 "what is first" d1=1
 d1: One first; d2: second; d3: third
 - judgements are read as JSON lines
-- 1 of 2 queries have no judgement and are left out before encoding
+- 1 of 2 queries has no judgement and is left out before encoding
 `,
 		},
 		{
@@ -97,8 +97,8 @@ q2 "what is second" d2=1
 d1: One first; d2: second; d3: third
 - files that are not read: en-instruction/test.jsonl, en-top_ranked/test.parquet, top1000.tsv
 - judgements are read as JSON lines
-- 1 judged queries have no relevant document and score 0
-- 1 of 2 judgements have a grade below 0: not relevant, and without gain
+- 1 judged query has no relevant document and scores 0
+- 1 of 2 judgements has a grade below 0: not relevant, and without gain
 `,
 		},
 		{
@@ -111,7 +111,7 @@ q1 "what is first" d1=1
 d1: One first; d2: second; d3: third; d4: caf` + "\xe9" + `
 - judgements are read as query-id corpus-id score with a header
 - labels that queries bring are not read, as there are judgements in qrels/test.tsv
-- 1 of 4 documents hold bytes that are not UTF-8, which a tokenizer replaces or drops
+- 1 of 4 documents holds bytes that are not UTF-8, which a tokenizer replaces or drops
 `,
 		},
 		{
@@ -125,7 +125,7 @@ d1: One first; d2: second; d3: third; d4: caf` + "\xe9" + `
 11 "what is second" 1=1
 0: first passage; 1: second passage
 - judgements are read as query iteration document grade
-- 1 of 3 queries have no judgement and are left out before encoding
+- 1 of 3 queries has no judgement and is left out before encoding
 `,
 		},
 		{
@@ -257,8 +257,8 @@ q1 "what is first" group g d1=1 d3=1
 q2 "what is second" d3=0.5 d2=2
 d1: One first; d2: second; d3: third
 - turns of one conversation are not independent: they share a group
-- 1 of 3 queries have no judgement and are left out before encoding
-- 1 of 4 judgements have a grade between 0 and 1: a gain for nDCG, not relevant for measures that count from grade 1
+- 1 of 3 queries has no judgement and is left out before encoding
+- 1 of 4 judgements has a grade between 0 and 1: a gain for nDCG, not relevant for measures that count from grade 1
 `,
 		},
 		{
@@ -274,7 +274,7 @@ d1: One first; d2: second; d3: third
 - queries are the titles of the topics
 - judgements are read as query iteration document grade
 - topics are joined with judgements by the value of their numbers (051 is 51)
-- 1 of 4 queries have no judgement and are left out before encoding
+- 1 of 4 queries has no judgement and is left out before encoding
 `,
 		},
 		{
@@ -306,7 +306,7 @@ d1: One first; d2: second; d3: third
 - queries are joined with judgements by position, not by .I
 - gain is 5 minus the code (1 is best); code -1, which is undocumented, is gain 0
 - documents are their .W field, which repeats the title
-- 1 of 2 documents have no text, 1 of them relevant to a query
+- 1 of 2 documents has no text, 1 of them relevant to a query
 `,
 		},
 		{
@@ -318,7 +318,7 @@ d1: One first; d2: second; d3: third
 1 "what" 2=1 1=1
 1: Title Text; 2: Only title
 - queries are joined with judgements by .I; every judgement is gain 1, as 2 of its 4 columns are not read
-- 1 of 2 queries have no judgement and are left out before encoding
+- 1 of 2 queries has no judgement and is left out before encoding
 `,
 		},
 		{
@@ -333,7 +333,7 @@ c1: first; c2: second; c3: third
 - a query is the last turn of the user
 - documents are the text of passages without the titles that some have
 - turns of one conversation are not independent: they share a group
-- 1 of 3 queries have no judgement and are left out before encoding
+- 1 of 3 queries has no judgement and is left out before encoding
 `,
 		},
 		{

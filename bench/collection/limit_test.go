@@ -185,13 +185,13 @@ func TestIntegrity(t *testing.T) {
 	}
 	sentences := []string{
 		"2 of 5 queries have no judgement and are left out before encoding",
-		"1 judged queries have no relevant document and score 0",
-		"1 judged query ids have no query and are left out",
+		"1 judged query has no relevant document and scores 0",
+		"1 judged query id has no query and is left out",
 		"2 of 7 judgements point at documents that the collection does not have; where they are relevant, recall cannot reach 1",
 		"2 of 5 documents have no text, 1 of them relevant to a query",
-		"1 queries are given again with the same id and text",
-		"1 queries have the text of another query",
-		"1 judgements are given again with the same grade",
+		"1 query is given again with the same id and text",
+		"1 query has the text of another query",
+		"1 judgement is given again with the same grade",
 	}
 	if got := c.Notes[1:]; !slices.Equal(got, sentences) {
 		t.Errorf("got  %q\nwant %q", got, sentences)

@@ -68,7 +68,7 @@ func Compare(a, b *Record) (*Comparison, error) {
 		for _, m := range measures {
 			va, vb := pr.a.Value(m), pr.b.Value(m)
 			row := Row{Collection: pr.a.Name, Measure: m, A: va.Mean, B: vb.Mean,
-				Paired: stat.Compare(vb.PerQuery, va.PerQuery, stat.Options{Seed: a.Protocol.Seed, Groups: pr.a.Clusters, Unit: true})}
+				Paired: stat.Against(va.PerQuery, vb.PerQuery, stat.Options{Seed: a.Protocol.Seed, Groups: pr.a.Clusters, Unit: true})}
 			c.Rows = append(c.Rows, row)
 			p = append(p, row.Paired.P)
 			change := make([]float64, len(va.PerQuery))

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"context"
+	"sync"
 
 	"encbench/corpus"
 	"encbench/corpus/chunk"
@@ -107,6 +108,7 @@ func (p *prompted) Doc() corpus.Doc {
 type listed struct {
 	corpus.Scanner
 	ids ranking.IDs
+	mu  sync.Mutex // the reader is ahead of who writes vectors
 }
 
 // Scan moves on and keeps the identifier.
@@ -114,8 +116,17 @@ func (l *listed) Scan() bool {
 	if !l.Scanner.Scan() {
 		return false
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.ids.Append(l.Scanner.Doc().ID)
 	return true
+}
+
+// id gives the identifier of a document that has passed, while others still do.
+func (l *listed) id(doc int) []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ids.At(doc)
 }
 
 // texts is a scanner over texts in memory.

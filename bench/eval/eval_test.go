@@ -237,9 +237,21 @@ func TestStores(t *testing.T) {
 	if len(c.Stores) != 3 || c.Stores[0].Store != StoreFloat32 || c.Stores[0].Differences != nil || c.Stores[0].Bytes != 4*dim {
 		t.Fatalf("stores %+v", c.Stores)
 	}
+	// Holm is over both stores' rows: the smallest of 8 p-values is multiplied by 8.
+	smallest, holm := 1.0, 0.0
+	for _, s := range c.Stores[1:] {
+		for _, d := range s.Differences {
+			if d.P < smallest {
+				smallest, holm = d.P, d.Holm
+			}
+		}
+	}
+	if holm != 8*smallest {
+		t.Errorf("the smallest p %v of 8 is corrected to %v", smallest, holm)
+	}
 	for i, limits := range [][2]float64{{-0.01, 0.01}, {-0.5, -0.01}} {
 		d := c.Stores[i+1].Differences
-		if len(d) != 4 || d[0].Measure != "nDCG@10" || d[0].N != 80 || d[0].MeanB != c.Values[0].Mean {
+		if len(d) != 4 || d[0].Measure != "nDCG@10" || d[0].N != 80 || d[0].MeanA != c.Values[0].Mean {
 			t.Fatalf("store %s: %+v", c.Stores[i+1].Store, d)
 		}
 		if d[0].Diff < limits[0] || d[0].Diff > limits[1] {

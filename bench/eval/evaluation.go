@@ -27,6 +27,7 @@ type evaluation struct {
 	q    []float32     // queries' vectors, dim values each
 	hits engine.Hits   // of one block of queries
 	list ranking.Block // the same, by identifier
+	to   VectorWriter  // nil where vectors are not kept
 
 	sorter     ranking.Sorter
 	start, end []uint32 // scratch of order
@@ -58,6 +59,16 @@ func (e *evaluation) run(ctx context.Context) (err error) {
 			err = errors.Join(err, a.searcher.Close())
 		}
 	}()
+	if e.OpenVectors != nil {
+		if e.to, err = e.OpenVectors(e.number, e.out); err != nil {
+			return err
+		}
+		defer func() {
+			if closing := e.to.Close(); err == nil && closing != nil {
+				err = fmt.Errorf("write the vectors: %w", closing)
+			}
+		}()
+	}
 	if err := e.documents(ctx); err != nil {
 		return fmt.Errorf("encode documents: %w", err)
 	}
@@ -81,6 +92,13 @@ func (e *evaluation) run(ctx context.Context) (err error) {
 			e.out.Stores = append(e.out.Stores, e.stored(a, first, res))
 		}
 	}
+	var tests []*Difference
+	for i := range e.out.Stores {
+		for m := range e.out.Stores[i].Differences {
+			tests = append(tests, &e.out.Stores[i].Differences[m])
+		}
+	}
+	correct(tests)
 	if e.BM25 != nil && e.BM25(e.in) {
 		if err := e.lexical(ctx, first); err != nil {
 			return fmt.Errorf("BM25: %w", err)
@@ -166,17 +184,27 @@ func (e *evaluation) documents(ctx context.Context) error {
 	windows := e.Chunk && e.Pool != PoolFirst
 	to.mean, to.owned = windows && e.Pool == PoolMean, windows && e.Pool == PoolMax
 	var vectors int64
+	names := &listed{Scanner: src}
 	to.sink = func(ctx context.Context, base int64, owner []int32, r engine.Rows) error {
 		for _, a := range e.arms {
 			if err := a.searcher.Append(ctx, base, owner, r); err != nil {
 				return fmt.Errorf("store %s: %w", a.store, err)
 			}
 		}
+		if e.to != nil {
+			if err := e.to.Documents(r, func(i int) []byte {
+				if owner != nil {
+					return names.id(int(owner[i]))
+				}
+				return names.id(int(base) + i)
+			}); err != nil {
+				return fmt.Errorf("write the vectors: %w", err)
+			}
+		}
 		e.docs = append(e.docs, owner...)
 		vectors += int64(r.N)
 		return nil
 	}
-	names := &listed{Scanner: src}
 	from, opt := e.cut(names, e.Document, e.MaxTokens)
 	if e.Chunk {
 		from, opt = names, e.windows()
@@ -207,7 +235,12 @@ func (e *evaluation) queries(ctx context.Context) error {
 	c := e.in.Collection
 	to := e.shape()
 	e.q = make([]float32, 0, len(c.Queries)*to.dim)
-	to.sink = func(_ context.Context, _ int64, _ []int32, r engine.Rows) error {
+	to.sink = func(_ context.Context, base int64, _ []int32, r engine.Rows) error {
+		if e.to != nil {
+			if err := e.to.Queries(r, func(i int) []byte { return []byte(c.Queries[int(base)+i].ID) }); err != nil {
+				return fmt.Errorf("write the vectors: %w", err)
+			}
+		}
 		for i := range r.N {
 			e.q = append(e.q, r.Float32(i)...)
 		}
@@ -247,10 +280,12 @@ func (e *evaluation) judged(res *judge.Result) {
 // values are the measures that were asked for, with their intervals.
 func (e *evaluation) values(res *judge.Result) []Value {
 	var out []Value
+	opt := e.resampling()
 	for m := range e.Measures {
+		opt.Binary = e.Measures[m].Binary()
 		out = append(out, Value{
 			Measure: e.Measures[m].String(), Mean: res.Mean[m], N: len(res.Queries),
-			CI: stat.For(res.Values[m], e.resampling()), PerQuery: res.Values[m],
+			CI: stat.For(res.Values[m], opt), PerQuery: res.Values[m],
 		})
 	}
 	return out
@@ -262,20 +297,32 @@ func (e *evaluation) resampling() stat.Options {
 	return stat.Options{Seed: e.Seed, Groups: e.out.Clusters, Unit: true, Threads: e.Workers}
 }
 
-// differences compares two systems judged on the same queries: a − b.
+// differences compares two systems judged on the same queries: b − a, a being the
+// baseline.
 func (e *evaluation) differences(a, b *judge.Result) []Difference {
 	var out []Difference
 	for m := range e.Measures {
-		out = append(out, Difference{e.Measures[m].String(), stat.Compare(a.Values[m], b.Values[m], e.resampling())})
+		out = append(out, Difference{Measure: e.Measures[m].String(), Paired: stat.Against(a.Values[m], b.Values[m], e.resampling())})
 	}
 	return out
+}
+
+// correct sets the corrected p-values of the differences of one table.
+func correct(table []*Difference) {
+	p := make([]float64, len(table))
+	for i, d := range table {
+		p[i] = d.P
+	}
+	for i, holm := range stat.Holm(p) {
+		table[i].Holm = holm
+	}
 }
 
 // stored is what a store came to, against float32.
 func (e *evaluation) stored(a *arm, exact, res *judge.Result) StoreValue {
 	v := StoreValue{Store: a.store, Bytes: a.bytes, PrepareS: a.prepareS, SearchS: a.searchS}
 	if res != exact {
-		v.Differences = e.differences(res, exact)
+		v.Differences = e.differences(exact, res)
 	}
 	return v
 }

@@ -51,8 +51,13 @@ func (e *evaluation) lexical(ctx context.Context, model *judge.Result) error {
 		return err
 	}
 	e.out.BM25 = &Baseline{
-		System: index.Name(), Values: e.values(res), Differences: e.differences(model, res),
+		System: index.Name(), Values: e.values(res), Differences: e.differences(res, model),
 		Seconds: time.Since(start).Seconds(),
 	}
+	var tests []*Difference
+	for m := range e.out.BM25.Differences {
+		tests = append(tests, &e.out.BM25.Differences[m])
+	}
+	correct(tests)
 	return nil
 }

@@ -101,7 +101,8 @@ type Collection struct {
 	Texts     Texts        `json:"texts"`
 	Integrity Integrity    `json:"integrity"`
 	Times     Times        `json:"times"`
-	Run       string       `json:"run,omitempty"` // file of the rankings
+	Run       string       `json:"run,omitempty"`     // file of the rankings
+	Vectors   []string     `json:"vectors,omitempty"` // files of the vectors, documents first
 }
 
 // Limited says whether a part of the collection was left out. Its values are of
@@ -133,6 +134,9 @@ type Value struct {
 type Difference struct {
 	Measure string `json:"measure"`
 	stat.Paired
+	// Holm is the p-value corrected for all differences of the table: of BM25, or of
+	// all stores.
+	Holm float64 `json:"p_holm"`
 }
 
 // StoreValue is what a store of the same vectors gives and costs.

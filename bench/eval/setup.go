@@ -78,6 +78,15 @@ type RunWriter interface {
 	Close() error
 }
 
+// VectorWriter takes the vectors of one collection as they are searched, block by
+// block, documents first; id gives the identifier of row i of a block. A document of
+// several windows has a row for each that is searched.
+type VectorWriter interface {
+	Documents(r engine.Rows, id func(i int) []byte) error
+	Queries(r engine.Rows, id func(i int) []byte) error
+	Close() error
+}
+
 // Setup is one evaluation.
 type Setup struct {
 	Inputs   []Input
@@ -116,6 +125,9 @@ type Setup struct {
 	// OpenRun gives where the rankings of a collection go; nil, or a nil writer,
 	// keeps none. It is called before the first search.
 	OpenRun func(input int, c *Collection) (RunWriter, error)
+	// OpenVectors gives where the vectors of a collection go; nil keeps none. It is
+	// called before the first document is encoded.
+	OpenVectors func(input int, c *Collection) (VectorWriter, error)
 	// Progress is called after every batch and block; it may be nil.
 	Progress func(Step)
 	// Base is what the caller knows already: tool, command, model, engine, facts of

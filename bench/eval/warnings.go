@@ -81,11 +81,11 @@ func collectionWarnings(c *Collection, r *Record, add func(code, advice, format 
 		wideDifferences("store "+string(v.Store), string(StoreFloat32), v.Differences, add)
 	}
 	if x := c.Texts; x.Cut > 0 {
-		add("truncated", "--chunk encodes all of it in windows", "%s (%.1f %%) longer than %d tokens and cut: %s of text not encoded",
-			counted(x.Cut, "document"), 100*float64(x.Cut)/float64(max(1, c.Documents)), r.Protocol.MaxTokens, counted(x.Dropped, "token"))
+		add("truncated", "--chunk encodes all of it in windows", "%s (%.1f %%) longer than %s and cut: %s of text not encoded",
+			counted(x.Cut, "document"), 100*float64(x.Cut)/float64(max(1, c.Documents)), counted(int64(r.Protocol.MaxTokens), "token"), counted(x.Dropped, "token"))
 	}
 	if n := c.Texts.QueriesCut; n > 0 {
-		add("queries-truncated", "--max-tokens", "%s longer than %d tokens and cut", counted(n, "query"), r.Protocol.QueryTk)
+		add("queries-truncated", "--max-tokens", "%s longer than %s and cut", counted(n, "query"), counted(int64(r.Protocol.QueryTk), "token"))
 	}
 	if n := c.Texts.QueriesEmpty; n > 0 {
 		add("empty-queries", "", "%s without a token: every document is as near as their special tokens say", counted(n, "query"))
@@ -109,7 +109,7 @@ func collectionWarnings(c *Collection, r *Record, add func(code, advice, format 
 		add("without-relevant", "", "%s without a relevant document, which count 0", counted(int64(n), "query"))
 	}
 	if x := c.Integrity; c.Queries > 0 && float64(x.TiesAtCut) > 0.01*float64(c.Queries) {
-		add("ties-at-cut", "", "equal scores on both sides of rank %d for %s: which documents are in is decided by their order in the corpus", r.Protocol.K, counted(int64(x.TiesAtCut), "query"))
+		add("ties-at-cut", "", "equal scores on both sides of rank %s for %s: which documents are in is decided by their order in the corpus", bench.Thousands(int64(r.Protocol.K)), counted(int64(x.TiesAtCut), "query"))
 	}
 }
 

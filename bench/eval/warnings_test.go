@@ -13,7 +13,7 @@ func TestWideDifferences(t *testing.T) {
 	a := []float64{.5, .25, 1, 0, .75, .5, 0, 1}
 	b := []float64{.25, .5, 1, 0, .5, .75, 0, .5}
 	compare := func(x, y []float64) []Difference {
-		return []Difference{{"RR", stat.Compare(x, y, stat.Options{Seed: 1})}, {"AP", stat.Compare(x, x, stat.Options{Seed: 1})}}
+		return []Difference{{Measure: "RR", Paired: stat.Compare(x, y, stat.Options{Seed: 1})}, {Measure: "AP", Paired: stat.Compare(x, x, stat.Options{Seed: 1})}}
 	}
 	first := compare(a, b)
 	c := Collection{Documents: 8, OfDocuments: 8, BM25: &Baseline{Differences: first}, Stores: []StoreValue{{Store: StoreFloat32}, {Store: StoreInt8, Differences: compare(b, a)}, {Store: StoreBinary, Differences: compare(a, a)}}}

@@ -47,13 +47,13 @@ func valueRows(values []eval.Value) [][]string {
 }
 
 // baselineColumns put BM25 beside the model.
-var baselineColumns = []column{{"BM25 beside it", false}, {"BM25", true}, {"95 % interval", true}, {"model − BM25", true}, {"95 % interval", true}, {"p", true}, {"better, equal, worse", true}}
+var baselineColumns = []column{{"BM25 beside it", false}, {"BM25", true}, {"95 % interval", true}, {"model − BM25", true}, {"95 % interval", true}, {"p", true}, {"p Holm", true}, {"better, equal, worse", true}}
 
 func baselineRows(b *eval.Baseline) [][]string {
 	var rows [][]string
 	for i, v := range b.Values {
 		d := b.Differences[i]
-		rows = append(rows, []string{v.Measure, value(v.Mean), between(v.CI), change(d.Diff), betweenChanges(d.CI), pvalue(d.P), outcomes(d.Paired)})
+		rows = append(rows, []string{v.Measure, value(v.Mean), between(v.CI), change(d.Diff), betweenChanges(d.CI), pvalue(d.P), pvalue(d.Holm), outcomes(d.Paired)})
 	}
 	return rows
 }
@@ -62,20 +62,20 @@ func outcomes(p stat.Paired) string {
 	return fmt.Sprintf("%s, %s, %s", bench.Thousands(int64(p.Wins)), bench.Thousands(int64(p.Ties)), bench.Thousands(int64(p.Losses)))
 }
 
-var storeColumns = []column{{"Stores", false}, {"bytes a vector", true}, {"prepare", true}, {"search", true}, {"measure", false}, {"− float32", true}, {"95 % interval", true}, {"p", true}, {"better, equal, worse", true}}
+var storeColumns = []column{{"Stores", false}, {"bytes a vector", true}, {"prepare", true}, {"search", true}, {"measure", false}, {"− float32", true}, {"95 % interval", true}, {"p", true}, {"p Holm", true}, {"better, equal, worse", true}}
 
 func storeRows(stores []eval.StoreValue) [][]string {
 	var rows [][]string
 	for _, s := range stores {
 		first := []string{string(s.Store), bench.Thousands(int64(s.Bytes)), seconds(s.PrepareS), seconds(s.SearchS)}
 		if len(s.Differences) == 0 {
-			rows = append(rows, append(first, "", "", "", "", ""))
+			rows = append(rows, append(first, "", "", "", "", "", ""))
 		}
 		for i, d := range s.Differences {
 			if i > 0 {
 				first = []string{"", "", "", ""}
 			}
-			rows = append(rows, append(first, d.Measure, change(d.Diff), betweenChanges(d.CI), pvalue(d.P), outcomes(d.Paired)))
+			rows = append(rows, append(first, d.Measure, change(d.Diff), betweenChanges(d.CI), pvalue(d.P), pvalue(d.Holm), outcomes(d.Paired)))
 		}
 	}
 	return rows
@@ -98,7 +98,7 @@ func summaryTable(r *eval.Record) ([]column, [][]string) {
 	var rows [][]string
 	for i := range r.Collections {
 		c := &r.Collections[i]
-		row := []string{c.Name, bench.Thousands(int64(c.Documents)), bench.Thousands(int64(c.Queries))}
+		row := []string{counted(c.Name), bench.Thousands(int64(c.Documents)), bench.Thousands(int64(c.Queries))}
 		if c.Error != "" {
 			row = []string{c.Name, none, none}
 		}
@@ -131,7 +131,7 @@ func averageText(r *eval.Record) []string {
 	out := []string{
 		fmt.Sprintf("mean of collections: each of %s weighs the same; %s %s, 95 %% interval %s (%s)",
 			plural(int64(a.Tasks.Tasks), "collection"), a.Measure, value(a.Tasks.Mean), between(a.Tasks.CI), strings.TrimPrefix(a.Tasks.CI.Method, "none: ")),
-		fmt.Sprintf("mean of queries: each of %d queries weighs the same, so a collection weighs as many queries as it has", a.Queries.N),
+		fmt.Sprintf("mean of queries: each of %s weighs the same, so a collection weighs as many queries as it has", queries(a.Queries.N)),
 	}
 	if len(a.Missing) > 0 {
 		out = append(out, "PARTIAL: not the averages that were asked for, because "+strings.Join(a.Missing, ", ")+" is missing")
@@ -214,7 +214,7 @@ func collectionFacts(c *eval.Collection) []ledger {
 		cut += "; " + queries(int(x.QueriesCut))
 	}
 	return []ledger{
-		{"size", join(", ", size, given(c.Groups > 0, fmt.Sprintf("in %d groups", c.Groups)), given(c.Layout != "", c.Layout), given(c.Split != "", "split "+c.Split), given(c.Part != "", c.Part+" part of split "+shortHash(c.SplitDigest)))},
+		{"size", join(", ", size, given(c.Groups > 0, "in "+plural(int64(c.Groups), "group")), given(c.Layout != "", c.Layout), given(c.Split != "", "split "+c.Split), given(c.Part != "", c.Part+" part of split "+shortHash(c.SplitDigest)))},
 		{"texts", texts},
 		{"cut", cut},
 		{"times", fmt.Sprintf("encode %s (%s documents/s, this run's, for information), queries %s, prepare the search %s, search %s, judge and write %s",
@@ -226,11 +226,12 @@ func collectionFacts(c *eval.Collection) []ledger {
 			counting(in.AbsentDocuments, "judgement of an absent document", "judgements of absent documents"),
 			counting(in.Repeated, "judgement repeated", "judgements repeated"),
 			counting(in.RepeatedTexts, "query text repeated", "query texts repeated"),
-			counting(in.EmptyDocuments, "empty document", "empty documents"), given(in.EmptyRelevant > 0, fmt.Sprintf("%d of them relevant", in.EmptyRelevant)),
+			counting(in.EmptyDocuments, "empty document", "empty documents"), given(in.EmptyRelevant > 0, bench.Thousands(int64(in.EmptyRelevant))+" of them relevant"),
 			counting(in.Self, "self match dropped", "self matches dropped"))},
 		{"held-out", looks(c)},
 		{"hash", shortHash(c.SHA256)},
 		{"run", c.Run},
+		{"vectors", strings.Join(c.Vectors, ", ")},
 	}
 }
 
@@ -257,5 +258,5 @@ func looks(c *eval.Collection) string {
 	if c.Looks == nil {
 		return ""
 	}
-	return fmt.Sprintf("look %d, of which %d with the queries of now", c.Looks.Total, c.Looks.Digest)
+	return fmt.Sprintf("look %s, of which %s with the queries of now", bench.Thousands(int64(c.Looks.Total)), bench.Thousands(int64(c.Looks.Digest)))
 }

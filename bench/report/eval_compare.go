@@ -14,20 +14,20 @@ func evalCompareRows(c *eval.Comparison) [][]string {
 	var rows [][]string
 	last := ""
 	for _, r := range c.Rows {
-		name := r.Collection
-		if name == last {
+		name := counted(r.Collection)
+		if r.Collection == last {
 			name = ""
 		}
 		last = r.Collection
 		rows = append(rows, []string{name, r.Measure, value(r.A), value(r.B), change(r.Paired.Diff), betweenChanges(r.Paired.CI), pvalue(r.Paired.P), pvalue(r.Holm),
-			fmt.Sprint(r.Paired.N), outcomes(r.Paired)})
+			bench.Thousands(int64(r.Paired.N)), outcomes(r.Paired)})
 	}
 	for i, a := range c.Averages {
 		name := "mean of collections"
 		if i > 0 {
 			name = ""
 		}
-		rows = append(rows, []string{name, a.Measure, "", "", change(a.Change.Mean), betweenChanges(a.Change.CI), "", "", fmt.Sprint(a.Change.N), ""})
+		rows = append(rows, []string{name, a.Measure, "", "", change(a.Change.Mean), betweenChanges(a.Change.CI), "", "", bench.Thousands(int64(a.Change.N)), ""})
 	}
 	return rows
 }
@@ -39,7 +39,7 @@ func evalCompareNotes(c *eval.Comparison) []string {
 		first.Test, first.CI.Method, bench.Thousands(int64(first.B)), first.Seed, plural(int64(len(c.Rows)), "row"))}
 	for _, r := range c.Rows {
 		for _, w := range r.Paired.Warnings {
-			out = append(out, r.Collection+", "+r.Measure+": "+w)
+			out = append(out, counted(r.Collection)+", "+r.Measure+": "+w)
 		}
 	}
 	return append(out, c.Notes...)
@@ -54,7 +54,7 @@ func evalSideRows(c *eval.Comparison) [][]string {
 		of   func(eval.Side) string
 	}{
 		{"model", func(s eval.Side) string { return orNone(s.Model) }},
-		{"length", func(s eval.Side) string { return fmt.Sprintf("%s at %d tokens", s.Length, s.Tokens) }},
+		{"length", func(s eval.Side) string { return s.Length + " at " + plural(int64(s.Tokens), "token") }},
 		{"values a vector", func(s eval.Side) string { return fmt.Sprint(s.Dim) }},
 		{"status", func(s eval.Side) string { return orNone(s.Status) }},
 		{"started", func(s eval.Side) string { return s.Started }},
@@ -67,7 +67,7 @@ func evalSideRows(c *eval.Comparison) [][]string {
 // evalFinding is the comparison in one sentence.
 func evalFinding(c *eval.Comparison) string {
 	r := c.Rows[0]
-	s := fmt.Sprintf("B − A in %s on %s is %s (95 %% interval %s, p %s)", r.Measure, r.Collection, change(r.Paired.Diff), betweenChanges(r.Paired.CI), pvalue(r.Paired.P))
+	s := fmt.Sprintf("B − A in %s on %s is %s (95 %% interval %s, p %s)", r.Measure, counted(r.Collection), change(r.Paired.Diff), betweenChanges(r.Paired.CI), pvalue(r.Paired.P))
 	if r.Paired.P >= 0.05 {
 		s += ": no difference beyond chance"
 	}
@@ -86,7 +86,7 @@ func evalCompareText(buf *bytes.Buffer, c *eval.Comparison) error {
 	defer plainSpaces(buf)
 	p := page{buf}
 	p.hang("", "encbench compare: "+evalFinding(c))
-	p.table(evalCompareColumns, evalCompareRows(c))
+	p.table(evalCompareColumns, shortNames(evalCompareRows(c)))
 	p.table(evalSideColumns, fold(evalSideColumns, evalSideRows(c)))
 	if len(c.Differences) > 0 {
 		p.table(differenceColumns, fold(differenceColumns, evalDifferenceRows(c)))

@@ -12,7 +12,7 @@ func evalMarkdown(buf *bytes.Buffer, r *eval.Record) error {
 	defer plainSpaces(buf)
 	fmt.Fprintf(buf, "# %s\n", markdownText(evalTitle(r)))
 	if mark := evalMark(r); mark != "" {
-		fmt.Fprintf(buf, "\n**%s**: %d of its collections are done.\n", mark, done(r))
+		fmt.Fprintf(buf, "\n**%s**: %s.\n", mark, doneText(r))
 	}
 	for _, s := range headlines(r) {
 		fmt.Fprintf(buf, "\n%s.\n", markdownText(s))
@@ -36,7 +36,7 @@ func evalMarkdown(buf *bytes.Buffer, r *eval.Record) error {
 	}
 	for i := range r.Collections {
 		c := &r.Collections[i]
-		fmt.Fprintf(buf, "\n## %s\n", markdownText(c.Name))
+		fmt.Fprintf(buf, "\n## %s\n", markdownText(counted(c.Name)))
 		if c.Error != "" {
 			fmt.Fprintf(buf, "\n**Failed:** %s\n", markdownText(c.Error))
 			continue
@@ -50,7 +50,7 @@ func evalMarkdown(buf *bytes.Buffer, r *eval.Record) error {
 		buf.WriteByte('\n')
 		markdownList(buf, collectionFacts(c))
 		for _, n := range c.Notes {
-			fmt.Fprintf(buf, "- note: %s\n", markdownText(n))
+			fmt.Fprintf(buf, "- note: %s\n", markdownText(counted(n)))
 		}
 	}
 	buf.WriteString("\n## What ran\n\n")

@@ -20,9 +20,9 @@ func ci(low, high float64) stat.Interval {
 	return stat.Interval{Low: low, High: high, Method: "BCa bootstrap"}
 }
 
-func paired(a, b, low, high, p float64, wins, ties, losses int) stat.Paired {
-	return stat.Paired{N: wins + ties + losses, MeanA: a, MeanB: b, Diff: a - b, CI: stat.Interval{Low: low, High: high, Method: "paired BCa bootstrap"},
-		P: p, PT: p, PBootstrap: p, Test: "paired randomisation", Wins: wins, Ties: ties, Losses: losses, SD: 0.3, Effect: (a - b) / 0.3, Detectable: 0.04, B: 10_000, Seed: 1}
+func paired(b, a, low, high, p float64, wins, ties, losses int) stat.Paired {
+	return stat.Paired{N: wins + ties + losses, MeanA: a, MeanB: b, Diff: b - a, CI: stat.Interval{Low: low, High: high, Method: "paired BCa bootstrap"},
+		P: p, PT: p, PBootstrap: p, Test: "paired randomisation", Wins: wins, Ties: ties, Losses: losses, SD: 0.3, Effect: (b - a) / 0.3, Detectable: 0.04, B: 10_000, Seed: 1}
 }
 
 // quality is a synthetic record with every field set. Its figures were measured
@@ -52,13 +52,13 @@ func quality() *eval.Record {
 		Stores: []eval.StoreValue{
 			{Store: eval.StoreFloat32, Bytes: 1024, PrepareS: 0.02, SearchS: 0.41},
 			{Store: eval.StoreBinary, Bytes: 32, SearchS: 0.012, Differences: []eval.Difference{
-				{Measure: "nDCG@10", Paired: paired(0.2871, 0.3123, -0.0391, -0.0113, 0.0002, 20, 210, 70)},
-				{Measure: "Success@5", Paired: paired(0.41, 0.41, 0, 0, 1, 0, 300, 0)},
+				{Measure: "nDCG@10", Paired: paired(0.2871, 0.3123, -0.0391, -0.0113, 0.002, 20, 210, 70), Holm: 0.004},
+				{Measure: "Success@5", Paired: paired(0.41, 0.41, 0, 0, 1, 0, 300, 0), Holm: 1},
 			}},
 		},
 		BM25: &eval.Baseline{System: "BM25(k1=0.9,b=0.4)", Seconds: 0.21,
 			Values:      []eval.Value{{Measure: "nDCG@10", Mean: 0.4102, CI: ci(0.3641, 0.4572), N: 300, PerQuery: []float64{1, 0, 0.2306}}},
-			Differences: []eval.Difference{{Measure: "nDCG@10", Paired: paired(0.3123, 0.4102, -0.1352, -0.0611, 0.00009999, 60, 100, 140)}}},
+			Differences: []eval.Difference{{Measure: "nDCG@10", Paired: paired(0.3123, 0.4102, -0.1352, -0.0611, 0.00009999, 60, 100, 140), Holm: 0.00009999}}},
 		Texts:     eval.Texts{Rows: 1200, Vectors: 1200, Tokens: 402_311, Longest: 61_022, Cut: 372, Dropped: 201_114, QueriesCut: 2, Encoded: 203_000, Unknown: 812},
 		Integrity: eval.Integrity{TiesAtCut: 1, AbsentDocuments: 2, JudgedAt10: 0.1},
 		Times:     eval.Times{EncodeS: 31.2, QueriesS: 0.62, PrepareS: 0.02, SearchS: 0.41, JudgeS: 0.08, DocsPerS: 38.46, TokensPerS: 6912},

@@ -17,14 +17,14 @@ func evalText(buf *bytes.Buffer, r *eval.Record) error {
 	p.hang("", evalTitle(r))
 	p.line("")
 	if mark := evalMark(r); mark != "" {
-		p.hang("  "+mark+"  ", fmt.Sprintf("%d of its collections are done", done(r)))
+		p.hang("  "+mark+"  ", doneText(r))
 	}
 	for _, s := range headlines(r) {
 		p.hang("  ", s)
 	}
 	if len(r.Collections) > 1 {
 		columns, rows := summaryTable(r)
-		p.table(columns, rows)
+		p.table(columns, shortNames(rows))
 		for _, s := range averageText(r) {
 			p.hang("  ", s)
 		}
@@ -33,7 +33,7 @@ func evalText(buf *bytes.Buffer, r *eval.Record) error {
 		c := &r.Collections[i]
 		if len(r.Collections) > 1 {
 			p.line("")
-			p.line(strings.Repeat("─", 12) + " " + c.Name)
+			p.line(strings.Repeat("─", 12) + " " + counted(c.Name))
 		}
 		if c.Error != "" {
 			p.line("")
@@ -51,7 +51,7 @@ func evalText(buf *bytes.Buffer, r *eval.Record) error {
 			p.row(l.name, l.text)
 		}
 		for _, n := range c.Notes {
-			p.row("note", n)
+			p.row("note", counted(n))
 		}
 	}
 	p.section("What ran")
@@ -69,7 +69,7 @@ func evalText(buf *bytes.Buffer, r *eval.Record) error {
 func evalTitle(r *eval.Record) string {
 	on := fmt.Sprintf("%d collections", len(r.Collections))
 	if len(r.Collections) == 1 {
-		on = r.Collections[0].Name
+		on = counted(r.Collections[0].Name)
 	}
 	return fmt.Sprintf("encbench eval: %s on %s", orNone(r.Model.Name), on)
 }
@@ -96,6 +96,14 @@ func done(r *eval.Record) int {
 	return n
 }
 
+// doneText says how many collections a report holds that others are missing from.
+func doneText(r *eval.Record) string {
+	if n := done(r); n != 1 {
+		return fmt.Sprintf("%d of its collections are done", n)
+	}
+	return "1 of its collections is done"
+}
+
 // headlines are the first measure, and BM25's beside it, in words.
 func headlines(r *eval.Record) []string {
 	if len(r.Collections) != 1 || len(r.Collections[0].Values) == 0 {
@@ -103,11 +111,15 @@ func headlines(r *eval.Record) []string {
 	}
 	c := &r.Collections[0]
 	v := c.Values[0]
-	out := []string{fmt.Sprintf("%s %s, 95 %% interval %s, over %s and %s, k %s", v.Measure, value(v.Mean), between(v.CI),
-		queries(v.N), plural(int64(c.Documents), "document"), bench.Thousands(int64(r.Protocol.K)))}
+	depth := ", k " + bench.Thousands(int64(r.Protocol.K))
+	if r.Protocol.K > c.Documents {
+		depth = ", all of which are ranked (k " + bench.Thousands(int64(r.Protocol.K)) + ")"
+	}
+	out := []string{fmt.Sprintf("%s %s, 95 %% interval %s, over %s and %s%s", v.Measure, value(v.Mean), between(v.CI),
+		queries(v.N), plural(int64(c.Documents), "document"), depth)}
 	if c.BM25 != nil && len(c.BM25.Values) > 0 {
 		d := c.BM25.Differences[0]
-		out = append(out, fmt.Sprintf("BM25 has %s: model − BM25 is %s (95 %% interval %s, p %s)", value(c.BM25.Values[0].Mean), change(d.Diff), betweenChanges(d.CI), pvalue(d.P)))
+		out = append(out, fmt.Sprintf("BM25 has %s: model − BM25 is %s (95 %% interval %s, p Holm %s)", value(c.BM25.Values[0].Mean), change(d.Diff), betweenChanges(d.CI), pvalue(d.Holm)))
 	}
 	return out
 }
