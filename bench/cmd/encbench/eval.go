@@ -33,6 +33,7 @@ type evalRun struct {
 	inputs              []eval.Input
 	datasets            []*dataset // parallel to inputs; nil for one that cannot be read
 	runs                map[string]*runFile
+	vectors             []*vectorFiles
 	base                eval.Record
 }
 
@@ -51,7 +52,7 @@ func (f *evalFlags) run(ctx context.Context, a *app, args []string) error {
 	}
 	// A place that cannot be written must show before minutes of work.
 	var err error
-	if e.out, err = openOut(f.out, isJSON, append(f.data, f.model)...); err != nil {
+	if e.out, err = openOut(f.out, isEvalRecord, append(f.data, f.model)...); err != nil {
 		return err
 	}
 	if f.runOut != "" {
@@ -70,6 +71,9 @@ func (f *evalFlags) run(ctx context.Context, a *app, args []string) error {
 		return err
 	}
 	if err := e.checkRunFiles(ctx); err != nil {
+		return err
+	}
+	if err := e.checkVectorFiles(ctx); err != nil {
 		return err
 	}
 	if err := e.openEncoder(ctx); err != nil {
@@ -103,6 +107,9 @@ func (e *evalRun) setup() eval.Setup {
 		Batch: e.batch, Workers: e.threads, Seed: e.seed,
 		OpenRun: e.openRun, Progress: e.show, Base: e.base,
 	}
+	if e.vectorsOut != "" {
+		s.OpenVectors = e.openVectors
+	}
 	for _, store := range e.stores {
 		s.Stores = append(s.Stores, eval.Store(store))
 	}
@@ -126,7 +133,7 @@ func (e *evalRun) evaluate(ctx context.Context) error {
 	}
 	r, err := eval.Run(ctx, setup)
 	e.bar.clear()
-	settled := e.settleRuns(r)
+	settled := errors.Join(e.settleRuns(r), e.settleVectors(r))
 	if r == nil {
 		return errors.Join(err, settled)
 	}

@@ -36,11 +36,12 @@ type evalFlags struct {
 	bm25     bool
 	dropSelf bool
 
-	runOut, out, format string
-	failures            string
-	batch, threads      int
-	seed                uint64
-	ortLibrary          string
+	runOut, vectorsOut string
+	out, format        string
+	failures           string
+	batch, threads     int
+	seed               uint64
+	ortLibrary         string
 
 	parsed  []metrics.Measure
 	leftOut []string // measures that are no mean over queries
@@ -51,7 +52,7 @@ const defaultMeasures = "nDCG@10 R@5 RR Success@5"
 func defineEval(fs *pflag.FlagSet) runner {
 	f := &evalFlags{fs: fs}
 	fs.StringSliceVar(&f.data, "data", []string{embeddedCollection}, "`NAME|PATH` of a labelled collection, several in a comma list: "+embeddedCollection+", a folder (BEIR, MTEB, TREC, SMART and other layouts) or a labelled .jsonl")
-	fs.StringVar(&f.split, "split", "", "`SPLIT`: dev or heldout part by a recorded hash, all for both, or a split of the collection's own (train, test, …); default test or the only one, without the held-out part where one is recorded")
+	fs.StringVar(&f.split, "split", "", "`SPLIT`: dev or heldout part by a recorded hash, all for both, or a split of the collection's own (train, test, …); default test or the only one. Where encbench labels split has recorded a held-out part, all but heldout and all leave it out")
 	fs.StringVar(&f.form, "form", "", "`FORM` of the queries where there are several: lastturn (default), rewrite, questions, allturns")
 	fs.StringVar(&f.variant, "variant", "", "`VARIANT` of the documents where there are several: md (default), linearized, structure")
 	fs.IntVar(&f.docs, "docs", 0, "`N` documents at most: every judged one stays, the rest is a sample by --seed; 0 takes all")
@@ -74,6 +75,7 @@ func defineEval(fs *pflag.FlagSet) runner {
 	fs.BoolVar(&f.bm25, "bm25", false, "BM25 beside the model; always for "+embeddedCollection)
 	fs.BoolVar(&f.dropSelf, "drop-self", false, "drop a document whose identifier is the query's")
 	fs.StringVar(&f.runOut, "run-out", "", "`FILE` for the rankings: compressed as .ebrun, TREC text for .run and .txt; with several collections each adds its name")
+	fs.StringVar(&f.vectorsOut, "vectors-out", "", "`PREFIX` of files for the vectors, as encbench search reads them: PREFIX-docs.ebvec, a row for each document or window, and PREFIX-queries.ebvec, 4 bytes a value; with several collections each adds its name")
 	fs.StringVar(&f.failures, "failures", "", "`DIR` of an archive that takes the queries without a relevant document among the first 10")
 	fs.StringVar(&f.out, "out", "", "`FILE` for the record (JSON)")
 	fs.StringVar(&f.format, "format", "text", "`FORMAT` of the report: "+strings.Join(report.EvalFormats(), ", "))
@@ -209,18 +211,35 @@ func runFormat(name string) string {
 	return ""
 }
 
+// mostName is how many bytes of a collection's name a file's name takes.
+const mostName = 64
+
 // runName is where the rankings of one of several collections go.
 func runName(path, collection string, several bool) string {
 	if !several {
 		return path
 	}
 	ext := filepath.Ext(path)
+	return strings.TrimSuffix(path, ext) + "-" + safeName(collection) + ext
+}
+
+// safeName is a collection's name as a part of a file's.
+func safeName(collection string) string {
+	// Size, form and seed in brackets behind the name are in the run's header.
+	part := ""
+	if at := strings.LastIndex(collection, " ["); at >= 0 && strings.HasSuffix(collection, "]") {
+		collection, part = collection[:at], "-"+collection[at+2:len(collection)-1]
+	}
+	collection, _, _ = strings.Cut(collection, " (")
 	safe := strings.Map(func(c rune) rune {
 		switch {
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '.', c == '-', c == '_':
 			return c
 		}
 		return '_'
-	}, filepath.Base(collection))
-	return strings.TrimSuffix(path, ext) + "-" + safe + ext
+	}, filepath.Base(collection)+part)
+	if len(safe) > mostName {
+		safe = safe[:mostName]
+	}
+	return safe
 }

@@ -30,36 +30,35 @@ const splitAll = "all"
 
 // openData opens a collection and takes the part of it that --split names: heldout
 // and dev are those of the recorded hash, unless the collection has a dev split of
-// its own. Where a held-out part is recorded, the default leaves it out.
+// its own. Where a held-out part is recorded, everything but heldout and all leaves
+// it out, the collection's own splits too.
 func (e *evalRun) openData(ctx context.Context, name string) (eval.Input, *dataset, error) {
 	opt := collection.Options{Split: e.split, Form: e.form, Variant: e.variant, Documents: e.docs, Queries: e.queries, Seed: e.seed}
 	d := &dataset{}
-	recorded := false
-	if _, err := os.Stat(inhouse.LedgerPath(name)); err == nil {
-		recorded = true
+	_, err := os.Stat(inhouse.LedgerPath(name))
+	recorded := err == nil
+	if recorded {
+		d.part = inhouse.Dev
 	}
 	switch e.split {
 	case string(inhouse.HeldOut):
-		d.part = inhouse.HeldOut
+		d.part, opt.Split = inhouse.HeldOut, ""
 	case string(inhouse.Dev):
 		if recorded {
-			d.part = inhouse.Dev
-		}
-	case "":
-		if recorded {
-			d.part = inhouse.Dev
-			fmt.Fprintf(e.app.stderr, "%s has a held-out part (%s), which is left out: --split heldout or --split all shows it and counts a look\n", name, inhouse.LedgerPath(name))
+			opt.Split = ""
 		}
 	case splitAll:
-		opt.Split, d.look = "", recorded
+		d.part, opt.Split, d.look = inhouse.All, "", recorded
 	}
-	if d.part != inhouse.All {
-		opt.Split = ""
+	if (d.part != inhouse.All || d.look) && (e.docs > 0 || e.queries > 0) {
+		return eval.Input{}, nil, usagef("--docs and --queries: a part of %s is taken whole; leave them out", name)
+	}
+	if d.part == inhouse.Dev && e.split != string(inhouse.Dev) {
+		fmt.Fprintf(e.app.stderr, "%s has a held-out part (%s), which is left out: --split heldout or --split all shows it and counts a look\n", name, inhouse.LedgerPath(name))
 	}
 	c, err := e.app.openCollection(ctx, name, opt)
-	if errors.Is(err, collection.ErrSplit) && e.split == string(inhouse.Dev) && d.part == inhouse.All {
-		d.part, opt.Split = inhouse.Dev, ""
-		c, err = e.app.openCollection(ctx, name, opt)
+	if errors.Is(err, collection.ErrSplit) && e.split == string(inhouse.Dev) && !recorded {
+		err = fmt.Errorf("%w; for the dev part of a split by hash, record one: encbench labels split %s --share %g", err, name, inhouse.DefaultPlan.Share)
 	}
 	if err != nil {
 		return eval.Input{}, nil, err
@@ -68,9 +67,6 @@ func (e *evalRun) openData(ctx context.Context, name string) (eval.Input, *datas
 	in := eval.Input{Name: c.Name, Collection: c}
 	if d.part == inhouse.All && !d.look {
 		return in, d, nil
-	}
-	if e.docs > 0 || e.queries > 0 {
-		return in, nil, usagef("--docs and --queries: a part of %s is taken whole; leave them out", name)
 	}
 	if d.split, err = inhouse.OpenSplit(ctx, d.path, c.Queries, func(field string) ([]string, error) {
 		return strataOf(d.path, c, field)

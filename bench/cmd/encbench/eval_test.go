@@ -69,6 +69,11 @@ func TestEval(t *testing.T) {
 	if v := c.Value("nDCG@10"); v == nil || v.Mean < 0.5 || len(v.PerQuery) != 6 || c.Value("RR") == nil || c.Value("Success@5") == nil {
 		t.Errorf("values %+v", c.Values)
 	}
+	for _, d := range c.BM25.Differences {
+		if d.Holm < d.P || d.Holm > 3*d.P {
+			t.Errorf("BM25, %s of 3 measures: p %v, corrected %v", d.Measure, d.P, d.Holm)
+		}
+	}
 	for i, want := range []int{4 * 384, 384 + 4, 48, 2 * 384, 2 * 384} {
 		if c.Stores[i].Bytes != want {
 			t.Errorf("store %s: %d bytes, want %d", c.Stores[i].Store, c.Stores[i].Bytes, want)
@@ -216,6 +221,25 @@ func TestEvalPartial(t *testing.T) {
 	}
 }
 
+// Several collections have short names of files, which keep the part.
+func TestRunName(t *testing.T) {
+	long := strings.Repeat("x", 100)
+	for _, c := range []struct{ name, want string }{
+		{"cranfield", "out/multi-cranfield.ebrun"},
+		{"techdocs-qa (120 of 9982 documents, 30 of 9982 queries, seed 1)", "out/multi-techdocs-qa.ebrun"},
+		{"my data [dev]", "out/multi-my_data-dev.ebrun"},
+		{"mydata (seed 1) [heldout]", "out/multi-mydata-heldout.ebrun"},
+		{long, "out/multi-" + long[:64] + ".ebrun"},
+	} {
+		if got := runName("out/multi.ebrun", c.name, true); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+	if got := runName("out/one.run", "cranfield", false); got != "out/one.run" {
+		t.Errorf("alone: %s", got)
+	}
+}
+
 // Ctrl-C while the second collection is encoded keeps the first and its run.
 func TestEvalInterrupted(t *testing.T) {
 	needAll(t)
@@ -260,6 +284,20 @@ func TestEvalSplit(t *testing.T) {
 	needAll(t)
 	t.Chdir(t.TempDir())
 	inhouseFolder(t)
+	// What nobody recorded is not there.
+	for part, want := range map[string]string{
+		"heldout": "split mydata: no split recorded; encbench labels split mydata --share 0.5",
+		"dev":     `open collection mydata: no such choice: split "dev" is not there: choose one of test; for the dev part of a split by hash, record one: encbench labels split mydata --share 0.5`,
+	} {
+		r := encbench("", "eval", "--data", "mydata", "--split", part)
+		if r.code != exitFailure || r.stdout != "" || r.stderr != "encbench eval: "+want+"\n" {
+			t.Errorf("--split %s: exit %d\n%s\nwant\n%s", part, r.code, r.stderr, want)
+		}
+	}
+	if _, err := os.Stat("mydata/heldout.json"); err == nil {
+		t.Error("a look made a split")
+	}
+	ok(t, "labels", "split", "mydata", "--share", "0.5")
 	dev := evalRecord(t, "--data", "mydata", "--split", "dev", "--failures", "archive")
 	held := evalRecord(t, "--data", "mydata", "--split", "heldout")
 	d, h := dev.Collections[0], held.Collections[0]
@@ -282,6 +320,36 @@ func TestEvalSplit(t *testing.T) {
 	rec, err := eval.ReadRecord("r.json")
 	if err != nil || rec.Collections[0].SHA256 != d.SHA256 {
 		t.Errorf("%v, another collection than dev", err)
+	}
+	// So it does of the collection's own splits, of the failures, and of samples.
+	judgements, err := os.ReadFile("mydata/qrels/test.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFiles(t, map[string]string{"mydata/qrels/other.tsv": string(judgements)})
+	for _, split := range []string{"test", "other"} {
+		r := encbench("", "eval", "--data", "mydata", "--split", split, "--failures", "archive-"+split, "--out", split+".json")
+		if want := "mydata has a held-out part (mydata/heldout.json), which is left out: --split heldout or --split all shows it and counts a look\n"; r.code != 0 || !strings.Contains(r.stderr, want) {
+			t.Errorf("--split %s: exit %d\n%s", split, r.code, r.stderr)
+		}
+		rec, err := eval.ReadRecord(split + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := rec.Collections[0]; strings.Join(c.QueryIDs, " ") != strings.Join(d.QueryIDs, " ") || c.Part != "dev" || c.Split != split || c.Looks != nil {
+			t.Errorf("--split %s: %s part of split %q, queries %v, dev has %v, looks %+v", split, c.Part, c.Split, c.QueryIDs, d.QueryIDs, c.Looks)
+		}
+		a, err := inhouse.ReadArchive("archive-" + split)
+		if err != nil || len(a.Runs) != 1 || a.Runs[0].Queries != d.Queries {
+			t.Errorf("--split %s: %v, archive %+v", split, err, a)
+		}
+		r = encbench("", "eval", "--data", "mydata", "--split", split, "--queries", "3")
+		if want := "encbench eval: --docs and --queries: a part of mydata is taken whole; leave them out\nSee `encbench eval --help`.\n"; r.code != exitUsage || r.stderr != want {
+			t.Errorf("--split %s of a sample: exit %d\n%s", split, r.code, r.stderr)
+		}
+	}
+	if err := os.Remove("mydata/qrels/other.tsv"); err != nil {
+		t.Fatal(err)
 	}
 	all := evalRecord(t, "--data", "mydata", "--split", "all").Collections[0]
 	if all.Queries != 10 || all.Looks == nil || all.Looks.Total != 2 {

@@ -92,11 +92,6 @@ func firstBytes(path string) ([]byte, error) {
 	return head[:n], err
 }
 
-// isJSON says whether a file is a JSON result of this program, of any kind.
-func isJSON(head []byte) bool {
-	return isSpeedRecord(head) || isEvalRecord(head) || isPeersResult(head)
-}
-
 // isSpeedRecord says whether a file is a record of speed, or several, one a line.
 func isSpeedRecord(head []byte) bool {
 	return begins(head, member{"schema", nil}, member{"tool", nil}, member{"status", nil})

@@ -114,7 +114,7 @@ func (f *peersFlags) run(ctx context.Context, a *app, args []string) error {
 	}
 	r := &peersRun{peersFlags: f, app: a, memory: facts.Memory.TotalBytes}
 	var err error
-	if r.file, err = openOut(f.out, isJSON); err != nil {
+	if r.file, err = openOut(f.out, isPeersResult); err != nil {
 		return err
 	}
 	t := tool()

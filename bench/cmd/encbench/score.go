@@ -10,6 +10,7 @@ import (
 	"encbench/metrics"
 	"encbench/metrics/judge"
 	"encbench/metrics/ranking"
+	"encbench/metrics/stat"
 	"encbench/metrics/trec"
 
 	"github.com/spf13/pflag"
@@ -27,7 +28,10 @@ own .ebrun. All of them plain, gzip or zstd, told by their content; "-" is stand
 input. A run whose rows are grouped by query is read as a stream, whatever its size.
 
 With several runs the first is the baseline: differences to it with intervals, a
-paired randomisation test, and p-values corrected over the table (Holm).
+paired randomisation test, and p-values corrected over the table (Holm). Every
+measure of -m that is no count is tested. Without -m the tests are of
+` + strings.Join(decisive, ", ") + ` alone, since more of them would hide what they find; the others
+show their differences.
 
 --convention trec_eval prints what trec_eval prints, to the byte; add --score-f32 for
 versions before 10, which hold scores as 32-bit floats.`,
@@ -38,15 +42,15 @@ versions before 10, which hold scores as 32-bit floats.`,
 		{"encbench score qrels.txt bm25.txt -m nDCG@10 -q --format csv", "a table of queries for a plot"},
 	},
 	define: func(fs *pflag.FlagSet) runner {
-		f := &scoreFlags{}
-		fs.StringArrayVarP(&f.measures, "measures", "m", nil, "`NAMES` of measures or presets, such as nDCG@10,R@100 (repeatable); default: the preset default, or trec_eval's official measures")
+		f := &scoreFlags{fs: fs}
+		fs.StringArrayVarP(&f.measures, "measures", "m", nil, "`NAMES` of measures, such as nDCG@10,R@100, or presets: "+presetNames()+" (repeatable); default: the preset default, or official under --convention trec_eval")
 		fs.BoolVarP(&f.perQuery, "per-query", "q", false, "print every query's value too")
 		fs.StringVar(&f.convention, "convention", "ir_measures", "`TOOL` whose habits decide which queries are averaged: "+strings.Join(judge.Conventions(), ", "))
 		fs.StringVar(&f.ties, "ties", "desc", "`RULE` for equal scores: by id desc or asc, file, rank (by the rank column alone), average (expected value)")
 		fs.BoolVar(&f.float32, "score-f32", false, "compare scores as 32-bit floats, as trec_eval before version 10")
 		fs.BoolVarP(&f.complete, "complete", "c", false, "average over every judged query, a missing one with an empty ranking")
-		fs.IntVarP(&f.level, "level", "l", 0, "lowest relevant `GRADE` of measures that name none (default 1); nDCG reads grades")
-		fs.IntVarP(&f.depth, "depth", "M", 0, "cut every ranking after `N` documents")
+		fs.IntVarP(&f.level, "level", "l", 0, "lowest relevant `GRADE` of measures that name none, 1 or more (default 1); nDCG reads grades")
+		fs.IntVarP(&f.depth, "depth", "M", 0, "cut every ranking after `N` documents, 1 or more (default: none is cut)")
 		fs.BoolVarP(&f.judgedOnly, "judged-only", "J", false, "drop documents without a judgement before ranks are counted")
 		fs.StringVar(&f.self, "self", "", "`WHAT` to do with documents of the query's own id: keep or drop (default: keep; beir: drop)")
 		fs.BoolVar(&f.excludeEmpty, "exclude-without-relevant", false, "leave queries without a relevant document out of the means")
@@ -56,8 +60,8 @@ versions before 10, which hold scores as 32-bit floats.`,
 		fs.StringVar(&f.runFormat, "run-format", "auto", "`FORMAT` of text runs: "+strings.Join(trec.Formats(), ", ")+" (msmarco: query document rank; scores: query document score)")
 		fs.StringVar(&f.grouping, "grouping", "auto", "`HOW` to read runs whose queries do not stand together: auto (read again in memory), stream (refuse), collect (always in memory)")
 		fs.StringVar(&f.format, "format", "text", "`FORMAT`: "+strings.Join(scoreFormats, ", "))
-		fs.Uint64Var(&f.seed, "seed", 0, "`N` that the resampling starts from")
-		fs.IntVar(&f.replicates, "replicates", 0, "`N` resamples of tests and intervals (default 10,000)")
+		fs.Uint64Var(&f.seed, "seed", 1, "`N` that the resampling starts from")
+		fs.IntVar(&f.replicates, "replicates", stat.Replicates, "`N` resamples of tests and intervals, 1,000 or more")
 		fs.IntVar(&f.threads, "threads", 0, "`N` goroutines; 0 means every CPU that this process may use")
 		return f
 	},
@@ -65,7 +69,17 @@ versions before 10, which hold scores as 32-bit floats.`,
 
 var scoreFormats = []string{"text", "json", "jsonl", "csv", "tsv"}
 
+// presetNames lists the presets for the help.
+func presetNames() string {
+	var names []string
+	for _, p := range metrics.Presets() {
+		names = append(names, p.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
 type scoreFlags struct {
+	fs                                                  *pflag.FlagSet
 	measures                                            []string
 	convention, ties, self, runFormat, grouping, format string
 	perQuery, float32, complete, judgedOnly             bool
@@ -130,15 +144,15 @@ func (f *scoreFlags) check(args []string) (*scoring, error) {
 		return nil, usagef("--grouping %q: auto, stream or collect", f.grouping)
 	case !slices.Contains([]string{"", "keep", "drop"}, f.self):
 		return nil, usagef("--self %q: keep or drop", f.self)
-	case f.level < 0:
-		return nil, usagef("--level %d: must not be negative", f.level)
-	case f.depth < 0:
-		return nil, usagef("--depth %d: must not be negative", f.depth)
+	case f.fs.Changed("level") && f.level < 1:
+		return nil, usagef("--level %d: at least 1, which is the level without the flag", f.level)
+	case f.fs.Changed("depth") && f.depth < 1:
+		return nil, usagef("--depth %d: at least 1; without the flag no ranking is cut", f.depth)
 	case f.threads < 0:
 		return nil, usagef("--threads %d: must not be negative", f.threads)
 	case f.tieRange && f.convention == "trec_eval" && f.format == "text":
 		return nil, usagef("--tie-range: trec_eval's text has no place for it; print --format json")
-	case f.replicates != 0 && f.replicates < 1000:
+	case f.replicates < 1000:
 		return nil, usagef("--replicates %d: at least 1,000, so that a p-value has three digits", f.replicates)
 	}
 	if f.threads == 0 {

@@ -25,6 +25,7 @@ type scoreJSON struct {
 	Qrels       qrelsJSON        `json:"qrels"`
 	Runs        []runJSON        `json:"runs"`
 	Comparisons []comparisonJSON `json:"comparisons,omitempty"`
+	Warnings    []string         `json:"warnings,omitempty"` // of runs that do not belong together
 }
 
 // scoreRulesJSON are the rules that every figure stands under.
@@ -93,7 +94,14 @@ type comparisonJSON struct {
 	Run      string `json:"run"`
 	Baseline string `json:"baseline"`
 	Measure  string `json:"measure"`
+	// Tested says whether the difference is one of those that Holm corrects over; the
+	// others have no p-values.
+	Tested bool `json:"tested"`
 	scoredPair
+	P          *float64 `json:"p,omitempty"`
+	PT         *float64 `json:"p_t,omitempty"`
+	PBootstrap *float64 `json:"p_bootstrap,omitempty"`
+	PHolm      *float64 `json:"p_holm,omitempty"`
 }
 
 func (r *scoreReport) rules() scoreRulesJSON {
@@ -176,7 +184,11 @@ func jsonIDs(ids []string) (out []string) {
 }
 
 func (r *scoreReport) comparison(p scoredPair) comparisonJSON {
-	return comparisonJSON{r.runs[p.run].name, r.runs[0].name, r.list[p.measure].String(), p}
+	c := comparisonJSON{Run: r.runs[p.run].name, Baseline: r.runs[0].name, Measure: r.list[p.measure].String(), Tested: p.tested, scoredPair: p}
+	if p.tested {
+		c.P, c.PT, c.PBootstrap, c.PHolm = &p.P, &p.PT, &p.PBootstrap, &p.Holm
+	}
+	return c
 }
 
 func (r *scoreReport) writeJSON(out io.Writer) error {
@@ -196,6 +208,7 @@ func (r *scoreReport) writeJSON(out io.Writer) error {
 	for _, p := range r.pairs {
 		doc.Comparisons = append(doc.Comparisons, r.comparison(p))
 	}
+	doc.Warnings = r.warnings()
 	e := json.NewEncoder(out)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
@@ -245,7 +258,7 @@ func (r *scoreReport) writeJSONL(out io.Writer) error {
 }
 
 var scoreColumns = []string{"run", "measure", "query", "value", "queries", "low", "high", "method",
-	"difference", "difference_low", "difference_high", "p", "p_holm", "wins", "ties", "losses", "effect_dz"}
+	"difference", "difference_low", "difference_high", "p", "p_holm", "wins", "ties", "losses", "effect_dz", "convention"}
 
 // writeTable prints a row for each run and measure, query "all", with the difference
 // to the first run where there is one, and each query where asked.
@@ -256,9 +269,10 @@ func (r *scoreReport) writeTable(out io.Writer) error {
 	}
 	num := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	row := func(cells ...string) error {
-		return w.Write(append(cells, make([]string, len(scoreColumns)-len(cells))...))
+		cells = append(cells, make([]string, len(scoreColumns)-1-len(cells))...)
+		return w.Write(append(cells, r.convention))
 	}
-	if err := row(scoreColumns...); err != nil {
+	if err := w.Write(scoreColumns); err != nil {
 		return err
 	}
 	for n, sr := range r.runs {
@@ -279,7 +293,11 @@ func (r *scoreReport) writeTable(out io.Writer) error {
 				if p.CI.Known() {
 					low, high = num(p.CI.Low), num(p.CI.High)
 				}
-				cells = append(cells, num(p.Diff), low, high, num(p.P), num(p.Holm), strconv.Itoa(p.Wins), strconv.Itoa(p.Ties), strconv.Itoa(p.Losses), num(p.Effect))
+				plain, holm := "", ""
+				if p.tested {
+					plain, holm = num(p.P), num(p.Holm)
+				}
+				cells = append(cells, num(p.Diff), low, high, plain, holm, strconv.Itoa(p.Wins), strconv.Itoa(p.Ties), strconv.Itoa(p.Losses), num(p.Effect))
 			}
 			if err := row(cells...); err != nil {
 				return err

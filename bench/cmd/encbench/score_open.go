@@ -29,7 +29,9 @@ type scoredRun struct {
 	result            *judge.Result
 	stats             trec.Stats
 	damage            []string // passed over in a file of our own format
-	collected         bool     // read in memory because its queries do not stand together
+	corpus            string   // of a file of our own format, with its hash
+	corpusSHA256      string
+	collected         bool // read in memory because its queries do not stand together
 }
 
 // openText opens a file, plain or compressed, or standard input, and gives the
@@ -50,7 +52,13 @@ func (s *scoring) readQrels(a *app, path string) (*scoredQrels, error) {
 	}
 	defer r.Close()
 	q := &scoredQrels{name: path}
-	q.qrels, q.stats, err = trec.ReadQrelsWith(r, name, trec.QrelsOptions{Lenient: s.lenient, Comments: s.comments})
+	in := bufio.NewReader(r)
+	head, _ := in.Peek(1 << 10) // what is wrong with it, reading tells
+	swapped := isRun(head) || len(splitColumns(head)) == 6
+	q.qrels, q.stats, err = trec.ReadQrelsWith(in, name, trec.QrelsOptions{Lenient: s.lenient, Comments: s.comments})
+	if err != nil && swapped {
+		return nil, fmt.Errorf("judgements: %w; this looks like a run: the order is QRELS RUN", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("judgements: %w", err)
 	}
@@ -129,7 +137,8 @@ func (s *scoring) judgeOwn(ctx context.Context, j *judge.Judge, in io.Reader, na
 	if err != nil {
 		return fmt.Errorf("run: %w", err)
 	}
-	sr.format, sr.tag = "ebrun", r.Header().Tag
+	h := r.Header()
+	sr.format, sr.tag, sr.corpus, sr.corpusSHA256 = "ebrun", h.Tag, h.Corpus, h.CorpusSHA256
 	if err := j.Run(ctx, r, 1); err != nil {
 		return inRun(name, err)
 	}
@@ -141,6 +150,9 @@ func (s *scoring) judgeOwn(ctx context.Context, j *judge.Judge, in io.Reader, na
 
 // inRun names the run of an error that does not.
 func inRun(name string, err error) error {
+	if strings.HasSuffix(err.Error(), trec.NameFormat) {
+		err = fmt.Errorf("%w with --run-format", err)
+	}
 	if strings.Contains(err.Error(), name) {
 		return fmt.Errorf("run: %w", err)
 	}

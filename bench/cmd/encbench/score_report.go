@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -25,8 +26,20 @@ type scoredPair struct {
 	run     int
 	measure int
 	stat.Paired
-	Holm   float64 `json:"p_holm"`
+	// tested pairs are the family that Holm corrects over; the others have neither.
+	tested bool
+	Holm   float64 `json:"-"`
 	Filled int     `json:"filled"` // values of queries that one of the two runs has not
+}
+
+// decisive are the measures that are tested where none is asked for by name.
+var decisive = []string{"nDCG@10", "R@100", "AP", "RR"}
+
+// tests says whether the differences of a measure are tested.
+func (s *scoring) tests(m metrics.Measure) bool {
+	name := strings.TrimSuffix(m.String(), fmt.Sprintf("(rel=%d)", s.level))
+	name = strings.Replace(name, fmt.Sprintf("(rel=%d)@", s.level), "@", 1)
+	return averages(m) && !m.Coverage() && (len(s.measures) > 0 || slices.Contains(decisive, name))
 }
 
 // closedForm is the number of queries from which on Student's t stands for the
@@ -42,14 +55,21 @@ func newScoreReport(s *scoring, q *scoredQrels, runs []*scoredRun) *scoreReport 
 	r := &scoreReport{scoring: s, qrels: q, runs: runs}
 	opt := stat.Options{B: s.replicates, Seed: s.seed, Unit: true, Threads: s.threads}
 	if !r.plainTrec() {
+		most := 0
+		for _, sr := range runs {
+			most = max(most, len(sr.result.Queries))
+		}
 		for _, sr := range runs {
 			var row []stat.Interval
 			for m, measure := range sr.result.Measures {
 				var v stat.Interval
-				if values := sr.result.Values[m]; averages(measure) && len(values) < closedForm {
+				opt := opt
+				opt.Binary = measure.Binary()
+				// Runs that stand side by side have one method.
+				if values := sr.result.Values[m]; averages(measure) && (opt.Binary || most < closedForm) {
 					v = stat.For(values, opt)
 				} else if averages(measure) {
-					v = largeInterval(values, opt)
+					v = stat.StudentT(values, opt)
 				}
 				row = append(row, v)
 			}
@@ -60,37 +80,25 @@ func newScoreReport(s *scoring, q *scoredQrels, runs []*scoredRun) *scoreReport 
 		for m, measure := range s.list {
 			if averages(measure) {
 				base, other, filled := pairUp(runs[0], runs[n], m)
-				r.pairs = append(r.pairs, scoredPair{run: n, measure: m, Paired: stat.Compare(other, base, opt), Filled: filled})
+				r.pairs = append(r.pairs, scoredPair{run: n, measure: m, Paired: stat.Against(base, other, opt), tested: s.tests(measure), Filled: filled})
 			}
 		}
 	}
 	var p []float64
-	for _, pair := range r.pairs {
-		p = append(p, pair.P)
+	var tested []int
+	for i, pair := range r.pairs {
+		if pair.tested {
+			p, tested = append(p, pair.P), append(tested, i)
+		}
 	}
 	for i, holm := range stat.Holm(p) {
-		r.pairs[i].Holm = holm
+		r.pairs[tested[i]].Holm = holm
 	}
 	return r
 }
 
 // plainTrec says whether the output is trec_eval's text, which has no intervals.
 func (r *scoreReport) plainTrec() bool { return r.convention == "trec_eval" && r.format == "text" }
-
-// largeInterval is the interval of many values in closed form.
-func largeInterval(values []float64, opt stat.Options) stat.Interval {
-	hits := 0
-	for _, v := range values {
-		switch v {
-		case 0:
-		case 1:
-			hits++
-		default:
-			return stat.StudentT(values, opt)
-		}
-	}
-	return stat.Wilson(hits, len(values))
-}
 
 // pairUp lines the values of two runs up by query id. A query that only one of them
 // averages counts 0 for the other.
@@ -133,17 +141,18 @@ func (r *scoreReport) write(a *app) error {
 	case r.format == "jsonl":
 		return r.writeJSONL(a.stdout)
 	case r.format == "csv" || r.format == "tsv":
-		return r.writeTable(a.stdout)
+		if err := r.writeTable(a.stdout); err != nil {
+			return err
+		}
+		r.caveats(a.stderr)
+		return nil
 	case r.plainTrec():
 		for _, sr := range r.runs {
 			if err := r.writeTrec(a.stdout, sr); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.stderr, "encbench score: %s: %s\n", sr.name, r.headline([]*scoredRun{sr}))
-			for _, note := range r.notes(sr) {
-				fmt.Fprintf(a.stderr, "encbench score: %s: %s\n", sr.name, note)
-			}
 		}
+		r.caveats(a.stderr)
 		if len(r.pairs) > 0 {
 			fmt.Fprintln(a.stdout)
 			return r.writePairs(a.stdout)
@@ -151,6 +160,39 @@ func (r *scoreReport) write(a *app) error {
 		return nil
 	}
 	return r.writeText(a.stdout)
+}
+
+// caveats writes what a format for programs has no place for.
+func (r *scoreReport) caveats(w io.Writer) {
+	for _, sr := range r.runs {
+		fmt.Fprintf(w, "encbench score: %s: %s\n", sr.name, r.headline([]*scoredRun{sr}))
+		for _, note := range r.notes(sr) {
+			fmt.Fprintf(w, "encbench score: %s: %s\n", sr.name, note)
+		}
+	}
+	for _, warning := range r.warnings() {
+		fmt.Fprintf(w, "encbench score: warning: %s\n", warning)
+	}
+}
+
+// warnings says which runs do not belong together.
+func (r *scoreReport) warnings() (warnings []string) {
+	var first *scoredRun
+	for _, sr := range r.runs {
+		switch {
+		case sr.corpusSHA256 == "":
+		case first == nil:
+			first = sr
+		case sr.corpusSHA256 != first.corpusSHA256:
+			warnings = append(warnings, fmt.Sprintf("%s is a run over %s, %s one over %s: values of two collections do not compare",
+				sr.name, corpusText(sr), first.name, corpusText(first)))
+		}
+	}
+	return warnings
+}
+
+func corpusText(sr *scoredRun) string {
+	return fmt.Sprintf("%q (hash %.12s)", sr.corpus, sr.corpusSHA256)
 }
 
 // headline says by which convention means were taken, and over how many queries.

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -12,6 +14,8 @@ import (
 	"testing"
 
 	"encbench/metrics/judge"
+	"encbench/metrics/ranking"
+	"encbench/metrics/run"
 )
 
 // scoreExamples writes the files of score's examples: 12 queries of 30 documents,
@@ -61,6 +65,9 @@ func TestScoreOutput(t *testing.T) {
 		"other.run":     "1 Q0 d1 1 1 t\n2 Q0 d1 1 1 t\n",
 		"names.run":     "q0 Q0 doc-1 1 1 t\nq2 Q0 doc-2 1 1 t\n",
 		"three.run":     "q0 d1 1\n",
+		"two.run":       "q0 d1\n",
+		"comma.run":     bad + "q2 Q0 d1 1 9,5 t\n",
+		"header.qrels":  "query-id\tcorpus-id\tscore\n",
 		"runs.json":     `{"q0": {"d1": 0.5, "d2": 0.75}, "q2": {}}`,
 		"empty.run":     "",
 		"short.run":     "q0 Q0 d1 1 2\nq0 Q0 d2 1\n",
@@ -78,6 +85,8 @@ func TestScoreOutput(t *testing.T) {
 		"qrels.txt bm25.txt --convention trec_eval",
 		"qrels.txt bm25.txt --convention trec_eval -m ndcg_cut.5,10 -m map -l 2",
 		"qrels.txt bm25.txt dense.txt " + small,
+		"qrels.txt bm25.txt dense.txt",
+		"qrels.txt bm25.txt dense.txt -m NumRet,Judged@10",
 		"qrels.txt bm25.txt dense.txt bm25.txt --convention trec_eval -m map --seed 7 --replicates 2000",
 		"odd.qrels odd.run " + small + " -q",
 		"odd.qrels odd.run " + small + " --convention beir --ties asc --exclude-without-relevant",
@@ -108,7 +117,7 @@ func TestScoreOutput(t *testing.T) {
 		"odd.qrels odd.run -m Bpref --ties average", "qrels.txt bm25.txt -m nDCG@0", "qrels.txt bm25.txt --convention trec_eval -m R_cap@5",
 		"qrels.txt", "- -", "qrels.txt bm25.txt --convention ranx", "qrels.txt bm25.txt --ties none", "qrels.txt bm25.txt --format md",
 		"qrels.txt bm25.txt --run-format csv", "qrels.txt bm25.txt --grouping no", "qrels.txt bm25.txt --self no", "qrels.txt bm25.txt --level=-1",
-		"qrels.txt bm25.txt --depth=-1", "qrels.txt bm25.txt --threads=-1", "qrels.txt bm25.txt --replicates 10",
+		"qrels.txt bm25.txt --depth=-1", "qrels.txt bm25.txt -l 0 --convention trec_eval", "qrels.txt bm25.txt -M 0", "qrels.txt bm25.txt --replicates 0", "bm25.txt qrels.txt", "header.qrels bm25.txt", "odd.qrels two.run", "odd.qrels comma.run", "qrels.txt bm25.txt --threads=-1", "qrels.txt bm25.txt --replicates 10",
 		"qrels.txt bm25.txt --convention trec_eval --tie-range",
 	} {
 		r := encbench("", append([]string{"score"}, strings.Fields(line)...)...)
@@ -133,12 +142,116 @@ func TestScoreOutput(t *testing.T) {
 	}
 }
 
+// Runs of our own format name their collection: two collections do not compare, and
+// every format says so.
+func TestScoreCollections(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, map[string]string{"qrels.txt": "q 0 d 1\n"})
+	for name, hash := range map[string]string{"a.ebrun": "11aa22bb33cc44dd", "b.ebrun": "55aa66bb77cc88dd", "c.ebrun": "11aa22bb33cc44dd"} {
+		f, err := os.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := run.NewWriter(f, run.Header{K: 1, Corpus: "of " + name, CorpusSHA256: hash})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b ranking.Block
+		b.Queries.Append([]byte("q"))
+		b.Docs.Append([]byte("d"))
+		b.Score, b.Off = []float64{1}, []int32{0, 1}
+		if err := errors.Join(w.Write(&b), w.Close(), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const want = `b.ebrun is a run over "of b.ebrun" (hash 55aa66bb77cc), a.ebrun one over "of a.ebrun" (hash 11aa22bb33cc): values of two collections do not compare`
+	for _, c := range []struct {
+		format, warning string
+		stderr          bool
+	}{{"text", "\nwarning: " + want + "\n", false}, {"csv", "encbench score: warning: " + want + "\n", true}, {"tsv", "encbench score: warning: " + want + "\n", true}} {
+		r := encbench("", "score", "qrels.txt", "a.ebrun", "b.ebrun", "c.ebrun", "-m", "RR", "--format", c.format)
+		text := r.stdout
+		if c.stderr {
+			text = r.stderr
+		}
+		if r.code != 0 || strings.Count(text, c.warning) != 1 {
+			t.Errorf("%s: exit %d\n%s%s", c.format, r.code, r.stdout, r.stderr)
+		}
+	}
+	var doc scoreJSON
+	r := encbench("", "score", "qrels.txt", "a.ebrun", "b.ebrun", "-m", "RR", "--format", "json")
+	if err := json.Unmarshal([]byte(r.stdout), &doc); err != nil || len(doc.Warnings) != 1 || doc.Warnings[0] != want {
+		t.Errorf("%v, warnings %q", err, doc.Warnings)
+	}
+	if r := encbench("", "score", "qrels.txt", "a.ebrun", "c.ebrun", "-m", "RR"); strings.Contains(r.stdout, "collections") {
+		t.Errorf("one collection:\n%s", r.stdout)
+	}
+}
+
+// The method of an interval follows from the measure, not from values that happen to
+// be 0 and 1; the tests are of the decisive measures; the baseline is a.
+func TestScoreFamily(t *testing.T) {
+	t.Chdir(t.TempDir())
+	scoreExamples(t)
+	var doc scoreJSON
+	read := func(args ...string) {
+		t.Helper()
+		doc = scoreJSON{}
+		r := encbench("", append([]string{"score", "--format", "json"}, args...)...)
+		if err := json.Unmarshal([]byte(r.stdout), &doc); err != nil {
+			t.Fatalf("%v in %s, %s", err, r.stdout, r.stderr)
+		}
+	}
+	read("qrels.txt", "bm25.txt", "dense.txt", "-l", "2")
+	var tested []string
+	for _, c := range doc.Comparisons {
+		if c.Tested {
+			tested = append(tested, c.Measure)
+		}
+	}
+	if got, want := strings.Join(tested, " "), "nDCG@10 AP(rel=2) R(rel=2)@100 RR(rel=2)"; got != want {
+		t.Errorf("tested %s, want %s", got, want)
+	}
+	read("qrels.txt", "bm25.txt", "dense.txt")
+	tested = nil
+	for _, c := range doc.Comparisons {
+		if c.Tested {
+			tested = append(tested, c.Measure)
+		}
+		if c.Tested != (c.P != nil) || c.Tested != (c.PHolm != nil) || c.Tested && *c.PHolm < *c.P || c.Tested && *c.PHolm > 4**c.P {
+			t.Errorf("%s: tested %v, p %v, corrected %v", c.Measure, c.Tested, c.P, c.PHolm)
+		}
+		for n, mean := range []float64{c.MeanA, c.MeanB} {
+			for _, m := range doc.Runs[n].Measures {
+				if m.Measure == c.Measure && math.Abs(m.Value-mean) > 1e-12 {
+					t.Errorf("%s of %s: %v, in the comparison %v", c.Measure, doc.Runs[n].Run, m.Value, mean)
+				}
+			}
+		}
+		if math.Abs(c.Diff-(c.MeanB-c.MeanA)) > 1e-12 {
+			t.Errorf("%s: difference %v from %v to %v", c.Measure, c.Diff, c.MeanA, c.MeanB)
+		}
+	}
+	if got, want := strings.Join(tested, " "), "nDCG@10 AP R@100 RR"; got != want {
+		t.Errorf("tested %s, want %s", got, want)
+	}
+	put(t, map[string]string{"one.qrels": "a 0 d 1\nb 0 d 1\nc 0 d 1\n", "one.run": "a Q0 d 1 1 t\nb Q0 d 1 1 t\nc Q0 e 1 1 t\n"})
+	read("one.qrels", "one.run", "-m", "nDCG@10,RR,Success@5")
+	var methods []string
+	for _, m := range doc.Runs[0].Measures {
+		methods = append(methods, m.Interval.Method)
+	}
+	if got, want := strings.Join(methods, ", "), "BCa bootstrap, BCa bootstrap, Wilson"; got != want {
+		t.Errorf("methods %s, want %s", got, want)
+	}
+}
+
 // Two runs are paired by query id, whatever queries each of them averages.
 func TestPairUp(t *testing.T) {
-	run := func(queries string, values ...float64) *scoredRun {
+	scored := func(queries string, values ...float64) *scoredRun {
 		return &scoredRun{result: &judge.Result{Queries: strings.Fields(queries), Values: [][]float64{values}}}
 	}
-	x, y, filled := pairUp(run("a c d", 1, 2, 3), run("b c e", 4, 5, 6), 0)
+	x, y, filled := pairUp(scored("a c d", 1, 2, 3), scored("b c e", 4, 5, 6), 0)
 	if got := fmt.Sprint(x, y, filled); got != "[1 0 2 3 0] [0 4 5 0 6] 4" {
 		t.Errorf("%s", got)
 	}
