@@ -36,10 +36,10 @@ PURE := ./corpus/... ./metrics/...
 ARM64_CC   ?= aarch64-linux-gnu-gcc
 ARM64_EXEC ?= qemu-aarch64-static -L /usr/aarch64-linux-gnu
 ARM64      := GOARCH=arm64 CGO_ENABLED=1 CC=$(ARM64_CC)
-# Left out: the rules of the source tree, which are no code, and the peers' harness,
+# Left out: the rules of the source tree, which are no code; the peers' harness,
 # whose tests start themselves again, which an emulator that the kernel does not
-# know of cannot follow.
-ARM64_TESTS = $(filter-out encbench encbench/bench/peers,$(shell $(GO) list ./...))
+# know of cannot follow; and PURE, which is tested without cgo and has none.
+ARM64_TESTS = $(filter-out encbench encbench/bench/peers encbench/corpus% encbench/metrics%,$(shell $(GO) list ./...))
 
 .PHONY: help build assets speed eval test race lint fuzz-short golden cover bench \
 	bench-compare peers results test-nocgo test-arm64 dist notices clean
