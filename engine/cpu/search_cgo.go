@@ -122,9 +122,8 @@ func flag(b bool) C.int {
 type scan struct{ c *C.struct_encbench_scan }
 
 // newScan makes the lists of queries, of old where that has as many. rows is what the
-// whole scan sees, limit what a list may hold; guess lets it raise bounds by guessing
-// ranks.
-func newScan(old *scan, asked []asked, k, rows, limit int, guess bool) (*scan, error) {
+// whole scan sees, limit what a list may hold, how the way its bounds are raised.
+func newScan(old *scan, asked []asked, k, rows, limit int, how raising) (*scan, error) {
 	n := C.int64_t(len(asked))
 	if n > 1 {
 		n = (n + 5) / 6 * 6
@@ -145,7 +144,7 @@ func newScan(old *scan, asked []asked, k, rows, limit int, guess bool) (*scan, e
 		old = &scan{c}
 	}
 	c := old.c
-	c.k, c.rows, c.limit, c.refresh, c.guess = C.int64_t(k), C.int64_t(rows), C.int64_t(limit), 1024, flag(guess)
+	c.k, c.rows, c.limit, c.refresh, c.guess = C.int64_t(k), C.int64_t(rows), C.int64_t(limit), 1024, C.int32_t(how)
 	for i, a := range asked {
 		l := C.encbench_scan_list(c, C.int64_t(i))
 		l.bound, l.row_factor, l.residual_factor = C.float(a.bound), C.float(a.rowFactor), C.float(a.residualFactor)

@@ -131,11 +131,14 @@ float encbench_search_rank(const float *x, const uint32_t *slot, int64_t n, int6
  * too high rare. Whether it was is checked when the scores are known.
  *
  * Of documents nothing like that holds, because a document with many rows is met
- * early: there the k-th best so far, which can only rise, has to do. */
+ * early; nor where the guess failed, because rows that are alike stand together. There
+ * the k-th best so far, which can only rise, has to do. */
 static void raise_bound(const struct encbench_scan *s, struct encbench_list *l, const uint32_t *owner, uint32_t *marks)
 {
 	const double expect = (double)s->k * (double)s->seen / (double)s->rows;
-	const int64_t rank = owner == NULL ? (int64_t)(expect + 5 * __builtin_sqrt(expect)) + 6 : s->k + s->k / 16 + 2;
+	const int64_t rank = s->guess == ENCBENCH_EXPECTED
+	                         ? (int64_t)(expect + 5 * __builtin_sqrt(expect)) + 6
+	                         : s->k + s->k / 16 + 2;
 	if (l->n <= rank)
 		return;
 	const float at = encbench_search_rank(l->upper, l->slot, l->n, rank, owner, marks);

@@ -71,6 +71,10 @@ struct encbench_list {
 	int32_t overflow;               /* more than limit were found: the list is empty */
 };
 
+/* How a scan raises its bounds: not at all, because they are proven; to the k-th best
+ * row so far, which can only rise; or to where that is likely to end up. */
+enum { ENCBENCH_PROVEN, ENCBENCH_SO_FAR, ENCBENCH_EXPECTED };
+
 /* A scan of one share of the panels for a group of queries, whose lists lie behind
  * it. */
 struct encbench_scan {
@@ -79,7 +83,7 @@ struct encbench_scan {
 	int64_t k, rows; /* rows: of all shares */
 	int64_t seen;    /* rows that this scan saw */
 	int64_t refresh; /* seen from which all bounds are raised */
-	int32_t guess;   /* whether bounds are raised by guessing ranks */
+	int32_t guess;   /* how bounds are raised: one of the three below */
 	int32_t failed;  /* out of memory */
 	struct encbench_list list[];
 };

@@ -38,12 +38,23 @@ type hunt struct {
 	q      *queries
 	k      int
 	dst    *engine.Hits
-	stride int // between the panels that follow each other
+	how    raising // of the first scan
+	stride int     // between the panels that follow each other
 
 	mu       sync.Mutex
 	tally    Stats
 	overflow []int // queries that need the exact path
 }
+
+// raising is how a scan raises its bounds, the safer the lower; the values are those
+// of search_kernels.h.
+type raising int32
+
+const (
+	proven   raising = iota // not at all
+	soFar                   // to the k-th best row so far
+	expected                // to where that is likely to end up
+)
 
 // found is what was found for one query.
 type found struct {
@@ -58,7 +69,10 @@ type found struct {
 
 // hunt finds the best rows of the listed queries, but for those in overflow.
 func (s *Searcher) hunt(ctx context.Context, sc *scanner, q *queries, list []int, k int, dst *engine.Hits) (*hunt, error) {
-	h := &hunt{s: s, sc: sc, c: &s.index.codes[sc.bits/16], q: q, k: k, dst: dst}
+	h := &hunt{s: s, sc: sc, c: &s.index.codes[sc.bits/16], q: q, k: k, dst: dst, how: expected}
+	if s.index.owner != nil {
+		h.how = soFar // a document with many rows is met early
+	}
 	h.stride = coprime(h.c.panels(sc))
 	threads := s.opt.Threads
 	if len(list) < fewQueries*threads {
@@ -72,7 +86,7 @@ func (s *Searcher) hunt(ctx context.Context, sc *scanner, q *queries, list []int
 	return h, s.parallel(ctx, groups, func(g int, w *worker) error {
 		these := list[len(list)*g/groups : len(list)*(g+1)/groups]
 		asked, code := h.ask(these)
-		scan, err := h.scan(ctx, w, asked, code, 0, 1, true)
+		scan, err := h.scan(ctx, w, asked, code, 0, 1, h.how)
 		if err != nil {
 			return err
 		}
@@ -81,7 +95,7 @@ func (s *Searcher) hunt(ctx context.Context, sc *scanner, q *queries, list []int
 		for i := range all {
 			h.take(&all[i], asked[i], i, scan)
 		}
-		return h.settle(ctx, w, all, true)
+		return h.settle(ctx, w, all, h.how)
 	})
 }
 
@@ -97,7 +111,7 @@ func (h *hunt) wide(ctx context.Context, list []int, threads int) error {
 		}
 	}()
 	err := h.s.parallel(ctx, threads, func(i int, w *worker) (err error) {
-		scans[i], err = h.scan(ctx, w, asked, code, i, threads, true)
+		scans[i], err = h.scan(ctx, w, asked, code, i, threads, h.how)
 		return err
 	})
 	if err != nil {
@@ -109,7 +123,7 @@ func (h *hunt) wide(ctx context.Context, list []int, threads int) error {
 	}
 	parts := min(threads, len(all))
 	return h.s.parallel(ctx, parts, func(i int, w *worker) error {
-		return h.settle(ctx, w, all[len(all)*i/parts:len(all)*(i+1)/parts], true)
+		return h.settle(ctx, w, all[len(all)*i/parts:len(all)*(i+1)/parts], h.how)
 	})
 }
 
@@ -146,10 +160,10 @@ func (h *hunt) ask(list []int) ([]asked, []byte) {
 }
 
 // scan runs over share part of parts of the panels.
-func (h *hunt) scan(ctx context.Context, w *worker, asked []asked, code []byte, part, parts int, guess bool) (*scan, error) {
+func (h *hunt) scan(ctx context.Context, w *worker, asked []asked, code []byte, part, parts int, how raising) (*scan, error) {
 	x, panels := &h.s.index, h.c.panels(h.sc)
 	limit := max(4*h.k+4096, min(h.c.slots/4, groupCandidates/len(asked)))
-	sc, err := newScan(h.s.takeScan(), asked, h.k, h.c.slots, limit, guess)
+	sc, err := newScan(h.s.takeScan(), asked, h.k, h.c.slots, limit, how)
 	if err != nil {
 		return nil, err
 	}

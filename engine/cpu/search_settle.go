@@ -10,16 +10,17 @@ import (
 // reaches the likely k-th best score: that of the k-th best bound without the
 // typical gap. The k-th best of these scores is a proven threshold. Then the rows
 // whose bound reaches it are, mostly none. Where the scan's own, guessed, bound was
-// higher than that, rows may be missing: such queries are scanned again with the
-// proven one.
-func (h *hunt) settle(ctx context.Context, w *worker, all []found, guessed bool) error {
+// higher than that, rows may be missing: such queries are scanned again from the
+// proven one on, first with a safer guess, because a wrong one left poor rows to prove
+// with or fewer than k, and in the end without.
+func (h *hunt) settle(ctx context.Context, w *worker, all []found, how raising) error {
 	for len(all) > 0 {
 		n, pairs := 0, 0
 		for n < len(all) && (n == 0 || pairs+len(all[n].upper) <= batchPairs) {
 			pairs += len(all[n].upper)
 			n++
 		}
-		if err := h.settleBatch(ctx, w, all[:n], guessed); err != nil {
+		if err := h.settleBatch(ctx, w, all[:n], how); err != nil {
 			return err
 		}
 		all = all[n:]
@@ -27,7 +28,7 @@ func (h *hunt) settle(ctx context.Context, w *worker, all []found, guessed bool)
 	return nil
 }
 
-func (h *hunt) settleBatch(ctx context.Context, w *worker, all []found, guessed bool) error {
+func (h *hunt) settleBatch(ctx context.Context, w *worker, all []found, how raising) error {
 	var marks []uint32
 	if h.s.index.owner != nil {
 		marks = w.documents(h.s.rows.documents)
@@ -55,7 +56,7 @@ func (h *hunt) settleBatch(ctx context.Context, w *worker, all []found, guessed 
 		if kth, ok := h.kth(&f, w); ok {
 			threshold = f.limit(kth)
 		}
-		if guessed && threshold < f.complete {
+		if how != proven && threshold < f.complete {
 			f.bound = threshold
 			again = append(again, f)
 			continue
@@ -77,11 +78,11 @@ func (h *hunt) settleBatch(ctx context.Context, w *worker, all []found, guessed 
 	if len(again) == 0 {
 		return nil
 	}
-	return h.rescan(ctx, w, again)
+	return h.rescan(ctx, w, again, how-1)
 }
 
 // rescan looks for every row that reaches the queries' bounds, which are proven.
-func (h *hunt) rescan(ctx context.Context, w *worker, again []found) error {
+func (h *hunt) rescan(ctx context.Context, w *worker, again []found, how raising) error {
 	list := make([]int, len(again))
 	for i, f := range again {
 		list[i] = f.query
@@ -90,7 +91,7 @@ func (h *hunt) rescan(ctx context.Context, w *worker, again []found) error {
 	for i, f := range again {
 		asked[i].bound = f.bound
 	}
-	sc, err := h.scan(ctx, w, asked, code, 0, 1, false)
+	sc, err := h.scan(ctx, w, asked, code, 0, 1, how)
 	if err != nil {
 		return err
 	}
@@ -99,7 +100,7 @@ func (h *hunt) rescan(ctx context.Context, w *worker, again []found) error {
 		again[i] = found{}
 		h.take(&again[i], asked[i], i, sc)
 	}
-	return h.settle(ctx, w, again, false)
+	return h.settle(ctx, w, again, how)
 }
 
 // kth gives the k-th best score so far, and forgets what it shows to be worse; ok is false where there are fewer rows, or
