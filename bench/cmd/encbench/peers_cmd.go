@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,7 +49,7 @@ is pinned and runs all parts.`,
 		fs.StringVar(&f.trecEval, "trec-eval", "", "`FILE`: the trec_eval binary (default: beside the interpreter of --python)")
 		fs.StringVar(&f.collections, "collections", "", "`DIR` with the folders cranfield, npl-vaswani and mtrag-un, for quality")
 		fs.BoolVar(&f.small, "small", false, "tiny inputs for the other parts: a trial, no result")
-		fs.StringVar(&f.only, "only", "", "`TEXT` that the names of the arms to run contain")
+		fs.StringArrayVar(&f.only, "only", nil, "`TEXT` that the names of the arms to run contain; several where repeated")
 		fs.IntVar(&f.pairs, "pairs", peers.PairsAtLeast, "`N` ABBA pairs an arm")
 		fs.IntVar(&f.threads, "threads", 0, "`N` threads on both sides; 0 means every CPU that this process may use")
 		fs.IntVar(&f.rows, "rows", 48, "`CHUNKS` a pass")
@@ -59,9 +60,10 @@ is pinned and runs all parts.`,
 }
 
 type peersFlags struct {
-	python, part, trecEval, collections, only, out, ortLibrary string
-	pairs, threads, rows                                       int
-	small                                                      bool
+	python, part, trecEval, collections, out, ortLibrary string
+	only                                                 []string
+	pairs, threads, rows                                 int
+	small                                                bool
 }
 
 // peerParts gives for each --part its title and what runs it.
@@ -146,7 +148,7 @@ func (f *peersFlags) run(ctx context.Context, a *app, args []string) error {
 	case len(r.result.Notes) > 0: // nothing that would make a table
 		return nil
 	}
-	return usagef("--only %q: no arm's name contains that", r.only)
+	return usagef(`--only "%s": no arm's name contains that`, strings.Join(r.only, `" or "`))
 }
 
 // command is the line that makes the same measurement.
@@ -176,7 +178,9 @@ func (r *peersRun) speed(ctx context.Context) (err error) {
 }
 
 // wanted says whether --only lets an arm run.
-func (r *peersRun) wanted(name string) bool { return strings.Contains(name, r.only) }
+func (r *peersRun) wanted(name string) bool {
+	return len(r.only) == 0 || slices.ContainsFunc(r.only, func(text string) bool { return strings.Contains(name, text) })
+}
 
 // peerArms runs the arms of other programs.
 func (r *peersRun) peerArms(ctx context.Context) error {
