@@ -76,7 +76,11 @@ func (w *worker) enter(b *ranking.Block, q int) error {
 
 // prepare makes the marks ready for a block with document codes.
 func (w *worker) prepare(b *ranking.Block) {
-	if n := b.Docs.Len(); len(w.last) < n {
+	n := b.Docs.Len()
+	if b.Dictionary != nil {
+		n = b.Dictionary.Len()
+	}
+	if len(w.last) < n {
 		w.last = append(w.last, make([]uint32, n-len(w.last))...)
 	}
 	if w.next == 0 || uint64(w.next)+uint64(len(b.Score)) > math.MaxUint32 {
@@ -106,7 +110,13 @@ func (w *worker) enterCoded(b *ranking.Block, q int) error {
 // find gives the row of a document, −1 where it was not entered.
 func (w *worker) find(b *ranking.Block, doc []byte, coded bool) int {
 	if coded {
-		code, ok := search(&b.Docs, doc)
+		var code int
+		var ok bool
+		if b.Dictionary != nil {
+			code, ok = b.Dictionary.Find(doc)
+		} else {
+			code, ok = search(&b.Docs, doc)
+		}
 		if !ok || w.last[code] < w.epoch+uint32(w.from) {
 			return -1
 		}

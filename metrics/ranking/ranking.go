@@ -23,6 +23,16 @@ func (ids *IDs) Append(id []byte) {
 // Reset empties the list and keeps its memory.
 func (ids *IDs) Reset() { ids.Bytes, ids.Start, ids.End = ids.Bytes[:0], ids.Start[:0], ids.End[:0] }
 
+// Dictionary is the documents of a block in a form that can be searched without
+// spelling them out. Codes ascend with the identifiers' bytes.
+type Dictionary interface {
+	Len() int
+	// Find gives the code of an identifier.
+	Find(id []byte) (code int, ok bool)
+	// At gives an identifier, which is the caller's.
+	At(code int) []byte
+}
+
 // Block is a group of whole queries with their ranked lists. The rows of query q
 // are Off[q] to Off[q+1]; a query may have none. A reader reuses its block: what
 // it gives is valid until the next call with the same block.
@@ -33,6 +43,9 @@ type Block struct {
 	// names Docs.At(r).
 	Doc  []int32
 	Docs IDs
+	// Dictionary stands for Docs, which is then empty, where a reader was asked not to
+	// spell documents out; nil otherwise.
+	Dictionary Dictionary
 	// Sorted says that Docs is ascending by bytes without repetition, so that
 	// comparing two values of Doc compares the identifiers.
 	Sorted bool
@@ -58,6 +71,9 @@ func (b *Block) DocAt(row int) []byte {
 	if b.Doc != nil {
 		row = int(b.Doc[row])
 	}
+	if b.Dictionary != nil {
+		return b.Dictionary.At(row)
+	}
 	return b.Docs.At(row)
 }
 
@@ -66,7 +82,7 @@ func (b *Block) Reset() {
 	b.Queries.Reset()
 	b.Docs.Reset()
 	b.Off, b.Score = b.Off[:0], b.Score[:0]
-	b.Doc, b.Rank, b.Place = nil, nil, nil
+	b.Doc, b.Dictionary, b.Rank, b.Place = nil, nil, nil, nil
 	b.Sorted, b.Seq = false, 0
 }
 

@@ -99,15 +99,19 @@ func (c *counting) Write(b []byte) (int, error) {
 // BenchmarkReader decodes 640 × 1,000 rows on one goroutine.
 func BenchmarkReader(b *testing.B) {
 	for _, cosine := range []bool{false, true} {
-		for _, workers := range []int{1, 2} {
-			b.Run(fmt.Sprintf("%s/%d", map[bool]string{false: "bm25", true: "cosine"}[cosine], workers), func(b *testing.B) {
+		for _, opt := range []Options{{Workers: 1}, {Workers: 2}, {Workers: 1, Unspelled: true}, {Workers: 2, Unspelled: true}} {
+			name := fmt.Sprintf("%s/%d", map[bool]string{false: "bm25", true: "cosine"}[cosine], opt.Workers)
+			if opt.Unspelled {
+				name += "/unspelled"
+			}
+			b.Run(name, func(b *testing.B) {
 				blocks, text := marco(640, 1000, cosine)
 				file := write(b, Header{K: 1000}, frameRows, blocks...)
 				b.SetBytes(int64(text))
 				b.ReportAllocs()
 				var block ranking.Block
 				for b.Loop() {
-					r, err := NewReader(bytes.NewReader(file), "x", Options{Workers: workers})
+					r, err := NewReader(bytes.NewReader(file), "x", opt)
 					if err != nil {
 						b.Fatal(err)
 					}

@@ -15,14 +15,16 @@ import (
 // decoder turns frames into blocks. It keeps its memory: a block is valid until
 // the next decode.
 type decoder struct {
-	z       *zstd.Decoder
-	block   ranking.Block
-	scores  scoreColumn
-	numbers []uint64
-	lengths []uint64
-	queries []byte // text of the queries, when it was compressed
-	text    []byte // text of the documents, when it was compressed
-	ids     []byte // the documents, spelled out
+	z         *zstd.Decoder
+	block     ranking.Block
+	scores    scoreColumn
+	numbers   []uint64
+	lengths   []uint64
+	unspelled bool   // give a dictionary in place of documents, where that is less work
+	queries   []byte // text of the queries, when it was compressed
+	text      []byte // text of the documents, when it was compressed
+	ids       []byte // the documents, spelled out
+	unspelt   digitDictionary
 }
 
 // errShort is the fault of a payload whose columns do not fit it.
@@ -189,7 +191,7 @@ func (d *decoder) textColumn(c *cursor, buf *[]byte, size, stored int, packed bo
 	return out, nil
 }
 
-// documents spells out the dictionary.
+// documents reads the dictionary.
 func (d *decoder) documents(h head, l layout, c *cursor) error {
 	n := int(h.docs)
 	if (n == 0) != (h.rows == 0) {
@@ -210,23 +212,38 @@ func (d *decoder) documents(h head, l layout, c *cursor) error {
 	}
 	prefix := c.b[fixedSize : fixedSize+l.prefix]
 	ids := &d.block.Docs
+	d.block.Sorted, d.block.Dictionary = true, nil
+	digits := digitWriter{prefix, int(l.width)}
+	if l.dict == dictDigits {
+		size, err := digits.keys(d.numbers, text)
+		if err == nil && size != l.docSize {
+			err = fmt.Errorf("the documents take %d bytes, not %d", size, l.docSize)
+		}
+		if err != nil {
+			return err
+		}
+		if d.unspelled {
+			ids.Reset()
+			d.unspelt = digitDictionary{digits, d.numbers}
+			d.block.Dictionary = &d.unspelt
+			return nil
+		}
+	}
 	ids.Start, ids.End = slices.Grow(ids.Start[:0], n)[:n], slices.Grow(ids.End[:0], n)[:n]
 	room := l.docSize + len(prefix) + maxDigits
 	d.ids = slices.Grow(d.ids[:0], room)[:room]
-	size := 0
 	if l.dict == dictDigits {
-		size, err = digitWriter{prefix, int(l.width)}.write(d.ids, ids.Start, ids.End, d.numbers, text)
+		digits.write(d.ids, ids.Start, ids.End, d.numbers)
 	} else {
-		size, err = writeFront(d.ids[:l.docSize], ids.Start, ids.End, d.numbers, d.lengths, text)
+		size, err := writeFront(d.ids[:l.docSize], ids.Start, ids.End, d.numbers, d.lengths, text)
+		if err == nil && size != l.docSize {
+			err = fmt.Errorf("the documents take %d bytes, not %d", size, l.docSize)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return err
-	}
-	if size != l.docSize {
-		return fmt.Errorf("the documents take %d bytes, not %d", size, l.docSize)
-	}
-	ids.Bytes = d.ids[:size]
-	d.block.Sorted = true
+	ids.Bytes = d.ids[:l.docSize]
 	return nil
 }
 

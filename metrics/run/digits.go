@@ -1,9 +1,11 @@
 package run
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"slices"
 )
 
 // maxDigits is the longest run of digits that a key holds beside its length.
@@ -60,42 +62,19 @@ type digitWriter struct {
 	width  int
 }
 
-// write fills start and end, and buf, with the identifiers of gaps and strips, and
-// gives the bytes used. buf has room for the identifiers and, behind them, for the
-// prefix and maxDigits more. Anything that no writer makes is an error.
-func (d digitWriter) write(buf []byte, start, end []uint32, gaps []uint64, strips []byte) (int, error) {
+// keys turns the gaps, in place, into the keys that digitKey gives, and gives the
+// bytes that all identifiers take. Anything that no writer makes is an error.
+func (d digitWriter) keys(gaps []uint64, strips []byte) (int, error) {
 	var (
-		at    = 0
+		size  = 0
 		n     = uint64(0)
 		last  = -1 // digits of the identifier before
 		limit = pow10[d.width]
-		room  = len(buf) - len(d.prefix) - maxDigits
-		// Up to eight digits, and up to eight bytes of prefix, are one store each.
-		short  = uint(8 * (8 - min(d.width, 8)))
-		prefix [8]byte
 	)
-	copy(prefix[:], d.prefix)
-	prefix8 := binary.LittleEndian.Uint64(prefix[:])
-	start, end = start[:len(gaps)], end[:len(gaps)]
 	for i, gap := range gaps {
 		n += gap
 		if n >= limit || gap >= limit {
 			return 0, fmt.Errorf("document %d has more than %d digits", i, d.width)
-		}
-		if at > room {
-			return 0, fmt.Errorf("the documents take more than the %d bytes that are stated", room)
-		}
-		start[i] = uint32(at)
-		if len(d.prefix) <= 8 {
-			binary.LittleEndian.PutUint64(buf[at:], prefix8)
-		} else {
-			copy(buf[at:], d.prefix)
-		}
-		at += len(d.prefix)
-		if d.width <= 8 {
-			binary.LittleEndian.PutUint64(buf[at:], eightDigits(n)>>short)
-		} else {
-			spell(buf[at:at+d.width], n)
 		}
 		digits := d.width
 		if n%10 == 0 {
@@ -113,16 +92,73 @@ func (d digitWriter) write(buf []byte, start, end []uint32, gaps []uint64, strip
 			return 0, fmt.Errorf("document %d is out of order", i)
 		}
 		last = digits
-		at += digits
-		end[i] = uint32(at)
+		gaps[i] = n<<5 | uint64(digits)
+		size += digits
 	}
 	if len(strips) > 0 {
 		return 0, fmt.Errorf("%d lengths of documents are left over", len(strips))
 	}
-	if len(d.prefix) == 0 && len(gaps) > 0 && end[0] == 0 {
+	if len(d.prefix) == 0 && len(gaps) > 0 && gaps[0]&31 == 0 {
 		return 0, fmt.Errorf("document 0 is empty")
 	}
-	return at, nil
+	return size + len(gaps)*len(d.prefix), nil
+}
+
+// write fills start and end, and buf, with the identifiers of keys. buf has room for
+// the identifiers and, behind them, for the prefix and maxDigits more.
+func (d digitWriter) write(buf []byte, start, end []uint32, keys []uint64) {
+	// Up to eight digits, and up to eight bytes of prefix, are one store each.
+	short := uint(8 * (8 - min(d.width, 8)))
+	var prefix [8]byte
+	copy(prefix[:], d.prefix)
+	prefix8 := binary.LittleEndian.Uint64(prefix[:])
+	start, end = start[:len(keys)], end[:len(keys)]
+	at := 0
+	for i, key := range keys {
+		start[i] = uint32(at)
+		if len(d.prefix) <= 8 {
+			binary.LittleEndian.PutUint64(buf[at:], prefix8)
+		} else {
+			copy(buf[at:], d.prefix)
+		}
+		at += len(d.prefix)
+		if d.width <= 8 {
+			binary.LittleEndian.PutUint64(buf[at:], eightDigits(key>>5)>>short)
+		} else {
+			spell(buf[at:at+d.width], key>>5)
+		}
+		at += int(key & 31)
+		end[i] = uint32(at)
+	}
+}
+
+// digitDictionary is a ranking.Dictionary of ascending keys: whoever looks a few
+// identifiers up need not spell them all, which was a third of reading a run.
+type digitDictionary struct {
+	digitWriter
+	list []uint64
+}
+
+func (d *digitDictionary) Len() int { return len(d.list) }
+
+func (d *digitDictionary) Find(id []byte) (code int, ok bool) {
+	rest, ok := bytes.CutPrefix(id, d.prefix)
+	if !ok {
+		return 0, false
+	}
+	key, ok := digitKey(rest, d.width)
+	if !ok {
+		return 0, false
+	}
+	return slices.BinarySearch(d.list, key)
+}
+
+func (d *digitDictionary) At(code int) []byte {
+	key := d.list[code]
+	id := append([]byte(nil), d.prefix...)
+	id = append(id, make([]byte, d.width)...)
+	spell(id[len(d.prefix):], key>>5)
+	return id[:len(d.prefix)+int(key&31)]
 }
 
 // spell fills b with the digits of n.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sort"
 	"strconv"
+	"strings"
 	"testing"
 
 	"encbench/metrics/ranking"
@@ -238,12 +239,23 @@ func FuzzDigits(f *testing.F) {
 		keys := []uint64{min(ka, kb), max(ka, kb)}[:len(ids)]
 		gaps, strips := appendDigitColumns(nil, nil, keys, width)
 		start, end, buf := make([]uint32, len(ids)), make([]uint32, len(ids)), make([]byte, 2*(maxDigits+2)+maxDigits+2)
-		if _, err := (digitWriter{[]byte("p-"), width}).write(buf, start, end, gaps, strips); err != nil {
-			t.Fatal(err)
+		d := digitDictionary{digitWriter{[]byte("p-"), width}, gaps}
+		size, err := d.keys(gaps, strips)
+		if err != nil || !slices.Equal(gaps, keys) || size != len(strings.Join(ids, ""))+2*len(ids) {
+			t.Fatalf("%q: keys %d, want %d, of %d bytes, %v", ids, gaps, keys, size, err)
 		}
+		d.write(buf, start, end, gaps)
 		for i, id := range ids {
-			if got := string(buf[start[i]:end[i]]); got != "p-"+id {
-				t.Fatalf("%q came back as %q", id, got)
+			if got := string(buf[start[i]:end[i]]); got != "p-"+id || string(d.At(i)) != got {
+				t.Fatalf("%q came back as %q and %q", id, got, d.At(i))
+			}
+			if code, ok := d.Find([]byte("p-" + id)); code != i || !ok {
+				t.Fatalf("%q is found at %d, %v", id, code, ok)
+			}
+			for _, other := range []string{id, "p-" + id + "0", "p-", "p-x" + id} {
+				if code, ok := d.Find([]byte(other)); ok && ids[code] != strings.TrimPrefix(other, "p-") {
+					t.Fatalf("%q is found at %d of %q", other, code, ids)
+				}
 			}
 		}
 	})

@@ -23,6 +23,9 @@ type Options struct {
 	// Skip passes over damaged frames and a missing end instead of failing; what was
 	// lost is in Damage.
 	Skip bool
+	// Unspelled lets a block have a Dictionary in place of Docs, for who looks a few
+	// documents up.
+	Unspelled bool
 	// QueriesOnly decodes queries and leaves Off, documents and scores of the blocks
 	// empty.
 	QueriesOnly bool
@@ -231,7 +234,7 @@ func (r *Reader) slot() *slot {
 		s.err, s.done = nil, nil
 		return s
 	}
-	return &slot{dec: decoder{z: r.z}}
+	return &slot{dec: decoder{z: r.z, unspelled: r.opt.Unspelled}}
 }
 
 // lost queues a gap of frames before h, which begins at offset.

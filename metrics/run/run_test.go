@@ -433,6 +433,45 @@ func TestOtherSchema(t *testing.T) {
 	}
 }
 
+// TestUnspelled: a block with a dictionary has the documents of one without.
+func TestUnspelled(t *testing.T) {
+	for _, cosine := range []bool{false, true} {
+		blocks, _ := marco(20, 100, cosine)
+		file := write(t, Header{K: 100}, 700, blocks...)
+		spelt, err := NewReader(bytes.NewReader(file), "x", Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		unspelt, err := NewReader(bytes.NewReader(file), "x", Options{Unspelled: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		frames := 0
+		for {
+			var a, b ranking.Block
+			errA, errB := spelt.Next(&a), unspelt.Next(&b)
+			if errA != nil || errB != nil {
+				if errA != io.EOF || errB != io.EOF || frames < 2 {
+					t.Fatalf("%d frames, then %v and %v", frames, errA, errB)
+				}
+				break
+			}
+			frames++
+			if a.Dictionary != nil || b.Dictionary == nil || b.Docs.Len() != 0 || b.Dictionary.Len() != a.Docs.Len() || !b.Sorted {
+				t.Fatalf("%d documents, and a dictionary %v of %d", a.Docs.Len(), b.Dictionary, b.Docs.Len())
+			}
+			for row := range a.Score {
+				if a.Score[row] != b.Score[row] || a.Doc[row] != b.Doc[row] || !bytes.Equal(a.DocAt(row), b.DocAt(row)) {
+					t.Fatalf("row %d: %q with %v, and %q with %v", row, a.DocAt(row), a.Score[row], b.DocAt(row), b.Score[row])
+				}
+				if code, ok := b.Dictionary.Find(a.DocAt(row)); !ok || code != int(a.Doc[row]) {
+					t.Fatalf("%q is found at %d, %v, want %d", a.DocAt(row), code, ok, a.Doc[row])
+				}
+			}
+		}
+	}
+}
+
 // QueriesOnly gives the queries of every frame and nothing else.
 func TestQueriesOnly(t *testing.T) {
 	file, run := five(t)

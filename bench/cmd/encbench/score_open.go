@@ -133,7 +133,7 @@ func (s *scoring) judge(ctx context.Context, a *app, qrels *judge.Qrels, path st
 // judgeOwn judges a run in our own format, whose reader decodes on goroutines of
 // its own.
 func (s *scoring) judgeOwn(ctx context.Context, j *judge.Judge, in io.Reader, name string, sr *scoredRun) error {
-	r, err := run.NewReader(in, name, run.Options{Workers: s.threads, Skip: s.lenient})
+	r, err := run.NewReader(in, name, run.Options{Workers: s.threads, Skip: s.lenient, Unspelled: true})
 	if err != nil {
 		return fmt.Errorf("run: %w", err)
 	}
