@@ -15,6 +15,11 @@ type Qrels struct {
 	queries []string
 	judged  []judged
 	byQuery map[string]int32
+	// Judgements of one query mostly stand together: the last query is remembered,
+	// and its list grows at the end of a piece that it shares with those before it.
+	last   int32
+	docs   []string
+	grades []float64
 	// Repeated counts judgements that were given again with the same grade.
 	Repeated int
 }
@@ -43,12 +48,16 @@ func (j *Qrels) Add(query, doc string, grade float64) error {
 	if j.byQuery == nil {
 		j.byQuery = make(map[string]int32)
 	}
-	q, ok := j.byQuery[query]
-	if !ok {
-		q = int32(len(j.queries))
-		j.byQuery[query] = q
-		j.queries = append(j.queries, query)
-		j.judged = append(j.judged, judged{})
+	q := j.last
+	if len(j.queries) == 0 || j.queries[q] != query {
+		var ok bool
+		if q, ok = j.byQuery[query]; !ok {
+			q = int32(len(j.queries))
+			j.byQuery[query] = q
+			j.queries = append(j.queries, query)
+			j.judged = append(j.judged, judged{docs: j.docs[len(j.docs):], grades: j.grades[len(j.grades):]})
+			j.last = q
+		}
 	}
 	of := &j.judged[q]
 	if d := of.find(doc); d >= 0 {
@@ -58,8 +67,28 @@ func (j *Qrels) Add(query, doc string, grade float64) error {
 		j.Repeated++
 		return nil
 	}
+	if q == j.last {
+		j.grow(of)
+	}
 	of.add(doc, grade)
 	return nil
+}
+
+// piece is how many judgements are given memory at once.
+const piece = 4096
+
+// grow makes room for a judgement behind those of the last query, in the shared
+// piece while that lasts.
+func (j *Qrels) grow(of *judged) {
+	n := len(of.docs)
+	if len(j.docs) == cap(j.docs) {
+		size := max(piece, 2*n)
+		j.docs = append(make([]string, 0, size), of.docs...)
+		j.grades = append(make([]float64, 0, size), of.grades...)
+	}
+	j.docs, j.grades = j.docs[:len(j.docs)+1], j.grades[:len(j.grades)+1]
+	from := len(j.docs) - n - 1
+	of.docs, of.grades = j.docs[from:from+n:len(j.docs)], j.grades[from:from+n:len(j.grades)]
 }
 
 // Len gives the number of judged queries.
