@@ -71,7 +71,7 @@ func plain(k1, b float64, texts []string, query string, k int) (hits []Hit) {
 			}
 			idf := math.Log(1 + (float64(len(texts)-with)+0.5)/(float64(with)+0.5))
 			tf := float64(count(words, w))
-			norm := k1 * (1 - b + b*float64(len(words))/average)
+			norm := float64(k1 * (1 - b + float64(b*float64(len(words))/average)))
 			h.Score += float64(float64(count(asked, w)) * idf * (tf / (tf + norm)))
 		}
 		if h.Score > 0 {

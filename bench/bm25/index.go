@@ -141,7 +141,8 @@ func (x *Index) weigh() {
 	for d, n := range x.lengths {
 		x.norm[d] = x.k1 * (1 - x.b)
 		if total > 0 {
-			x.norm[d] = x.k1 * (1 - x.b + x.b*float64(n)/average)
+			// Rounded before the sum: some machines would fuse the two otherwise.
+			x.norm[d] = x.k1 * (1 - x.b + float64(x.b*float64(n)/average))
 		}
 	}
 	x.idf = make([]float64, len(x.words))
