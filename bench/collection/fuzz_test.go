@@ -79,6 +79,7 @@ func FuzzQueryLine(f *testing.F) {
 func FuzzTopics(f *testing.F) {
 	f.Add("<top>\n<num> Number: 1\n<title> a b\n</top>\n")
 	f.Add("<TOP>\n<NUM>1</NUM><TITLE>\nA\n</TITLE>\n</TOP>")
+	f.Add("<top>\n\xff\u0130<num>1\xff<title>A\n</top>") // lower case has another length
 	f.Fuzz(func(t *testing.T, text string) {
 		root := folder(t, "topics\n"+text)
 		queries, err := readTopics(root + "/topics")

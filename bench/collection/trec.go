@@ -146,13 +146,16 @@ func readTopics(path string) (queries []placed, err error) {
 
 // topicField gives the text of a field of a topic, in one line.
 func topicField(topic []byte, name string) string {
-	i := bytes.Index(bytes.ToLower(topic), []byte("<"+name+">"))
-	if i < 0 {
-		return ""
+	tag := []byte("<" + name + ">")
+	for i := 0; i+len(tag) <= len(topic); i++ {
+		if !bytes.EqualFold(topic[i:i+len(tag)], tag) {
+			continue
+		}
+		text := topic[i+len(tag):]
+		if end := bytes.IndexByte(text, '<'); end >= 0 {
+			text = text[:end]
+		}
+		return flat(string(text))
 	}
-	text := topic[i+len(name)+2:]
-	if end := bytes.IndexByte(text, '<'); end >= 0 {
-		text = text[:end]
-	}
-	return flat(string(text))
+	return ""
 }
