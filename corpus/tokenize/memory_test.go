@@ -30,14 +30,15 @@ func TestNULKeptInTheText(t *testing.T) {
 			checkAgainstPlain(t, w, text)
 		}
 		const size = 1 << 20
+		// Eight runs: a mean of them is not moved by what the runtime itself allocates.
 		text := bytes.Repeat([]byte("abc the x1 "), size/11)
 		text[size/2] = 0
 		dst := make([]int32, 0, size)
-		if n := testing.AllocsPerRun(1, func() { w.AppendIDs(dst, text) }); n != 0 {
+		if n := testing.AllocsPerRun(8, func() { w.AppendIDs(dst, text) }); n != 0 {
 			t.Errorf("one NUL in %d bytes: %v allocations", len(text), n)
 		}
 		text = bytes.Repeat([]byte{0}, size)
-		if n := testing.AllocsPerRun(1, func() { dst = w.AppendIDs(dst[:0], text) }); n != 0 || !slices.Equal(dst, []int32{w.unk}) {
+		if n := testing.AllocsPerRun(8, func() { dst = w.AppendIDs(dst[:0], text) }); n != 0 || !slices.Equal(dst, []int32{w.unk}) {
 			t.Errorf("%d NULs: %d ids, %v allocations", size, len(dst), n)
 		}
 	}
