@@ -32,15 +32,19 @@ const module = "encbench"
 // and a package sees only what lies to its left; most stages see nothing and meet
 // in engine/feed and bench. A new package needs a line here.
 var mayImport = map[string][]string{
-	"corpus":          {},
-	"corpus/tokenize": {},
-	"corpus/chunk":    {},
+	"corpus":                    {},
+	"corpus/tokenize":           {},
+	"corpus/tokenize/train":     {"corpus/tokenize"},
+	"corpus/tokenize/tokentest": {},
+	"corpus/chunk":              {},
 
 	"engine":                 {},
 	"engine/feed":            {"corpus", "corpus/chunk", "corpus/tokenize", "engine"},
 	"engine/model":           {"engine"},
 	"engine/model/modeltest": {"engine/model"},
 	"engine/onnx":            {"engine/model"},
+	"engine/quant":           {"engine", "engine/model"},
+	"engine/synth":           {"engine/model"},
 	"engine/cpu":             {"engine", "engine/model"},
 	"engine/ort":             {"engine"},
 	"engine/enginetest":      {"engine"},
@@ -63,6 +67,8 @@ var mayImport = map[string][]string{
 	"bench/eval":             {"bench", "bench/bm25", "bench/collection", "bench/env", "bench/inhouse", "corpus", "corpus/chunk", "corpus/tokenize", "engine", "engine/feed", "metrics", "metrics/judge", "metrics/ranking", "metrics/run", "metrics/stat", "metrics/trec"},
 	"bench/report":           {"bench", "bench/env", "bench/eval", "metrics/stat"},
 	"bench/peers":            {"bench", "bench/env", "engine", "engine/vectors"},
+	"bench/rerank":           {"bench", "bench/collection", "bench/env", "bench/eval", "bench/inhouse", "corpus", "corpus/tokenize", "engine", "metrics", "metrics/judge", "metrics/ranking", "metrics/stat"},
+	"bench/latency":          {"bench", "bench/env", "corpus/tokenize", "engine", "metrics/stat"},
 	"bench/bm25":             {"corpus"},
 	"bench/collection":       {"corpus", "metrics/judge", "metrics/trec"},
 	"bench/inhouse":          {"bench/collection", "metrics/judge"},
@@ -87,7 +93,7 @@ var onlyIn = map[string][]string{
 }
 
 // libraries use nothing but the standard library and need no C compiler.
-var libraries = []string{"corpus/chunk", "corpus/tokenize", "metrics", "metrics/ranking", "metrics/stat"}
+var libraries = []string{"corpus/chunk", "corpus/tokenize", "corpus/tokenize/train", "metrics", "metrics/ranking", "metrics/stat"}
 
 // maxLines is the length from which a file holds more than one subject.
 const maxLines = 450

@@ -1,10 +1,8 @@
 package tokenize
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 	"unicode/utf8"
 )
 
@@ -20,27 +18,31 @@ type addedToken struct {
 // matcher finds added tokens, leftmost and longest first.
 type matcher struct {
 	count  int
-	only   int                // the first byte of all tokens, -1 when they differ
-	starts [256][]*addedToken // by first byte, longest first
-	second [256]bool          // can be the second byte of a token
+	tokens []addedToken
+	trie   trie // of numbers of tokens
+	first  byteSet
+	second byteSet // can be the second byte of a token
 }
 
 func newMatcher(tokens []addedToken) (matcher, error) {
-	m := matcher{count: len(tokens), only: -1}
+	m := matcher{count: len(tokens), tokens: tokens}
 	rstrip, spaced := "", ""
-	for i := range tokens {
-		t := &tokens[i]
+	list := make([]entry, 0, len(tokens))
+	seen := make(map[string]int32, len(tokens))
+	for i, t := range tokens {
 		if t.content == "" {
 			return m, errors.New("a token is empty once normalised")
 		}
-		c := t.content[0]
-		m.starts[c] = append(m.starts[c], t)
+		if prior, twice := seen[t.content]; twice {
+			return m, fmt.Errorf("tokens with ids %d and %d are both %.200q once normalised", prior, t.id, t.content)
+		}
+		seen[t.content] = t.id
+		list = append(list, entry{t.content, int32(i)})
+		m.first.add(t.content[0])
 		if len(t.content) > 1 {
-			m.second[t.content[1]] = true
+			m.second.add(t.content[1])
 		} else {
-			for b := range m.second {
-				m.second[b] = true
-			}
+			m.second.addAll()
 		}
 		if t.rstrip {
 			rstrip = t.content
@@ -53,18 +55,9 @@ func newMatcher(tokens []addedToken) (matcher, error) {
 		// The first would swallow the start of the second.
 		return m, fmt.Errorf("%q has rstrip and %q begins with white space: together they are %w", rstrip, spaced, ErrUnsupported)
 	}
-	kinds := 0
-	for c, list := range m.starts {
-		if len(list) > 0 {
-			kinds++
-			m.only = c
-			slices.SortStableFunc(list, func(a, b *addedToken) int { return len(b.content) - len(a.content) })
-		}
-	}
-	if kinds > 1 {
-		m.only = -1
-	}
-	return m, nil
+	var err error
+	m.trie, err = newTokenTrie(list)
+	return m, err
 }
 
 // match is an added token in a text.
@@ -80,13 +73,14 @@ func (m *matcher) next(text []byte, from, done int) (match, bool) {
 	if m.count == 0 {
 		return match{}, false
 	}
-	for at := m.candidate(text, from); at >= 0; at = m.candidate(text, from) {
-		t := m.at(text[at:])
-		if t == nil {
+	for at := m.candidate(text, from); at < len(text); at = m.candidate(text, from) {
+		n, length := m.trie.longest(text[at:])
+		if n < 0 {
 			from = at + 1
 			continue
 		}
-		start, stop := at, at+len(t.content)
+		t := &m.tokens[n]
+		start, stop := at, at+length
 		from = stop
 		if t.single && (endsWithWord(text[:start]) || startsWithWord(text[stop:])) {
 			continue
@@ -114,39 +108,13 @@ func (m *matcher) next(text []byte, from, done int) (match, bool) {
 	return match{}, false
 }
 
-// candidate gives the next position at or after from where a token may begin,
-// -1 when there is none.
+// candidate gives the next position at or after from where a token may begin, the
+// length of text when there is none.
+//
+// Note: Go source has a bracket every 60 bytes or so; looking at the byte after it
+// spares the comparison with the tokens.
 func (m *matcher) candidate(text []byte, from int) int {
-	if m.only >= 0 {
-		for {
-			i := bytes.IndexByte(text[from:], byte(m.only))
-			if i < 0 {
-				return -1
-			}
-			from += i + 1
-			// Note: Go source has a bracket every 60 bytes or so; looking at the
-			// byte after it spares the comparison with every token.
-			if from == len(text) || m.second[text[from]] {
-				return from - 1
-			}
-		}
-	}
-	for ; from < len(text); from++ {
-		if m.starts[text[from]] != nil {
-			return from
-		}
-	}
-	return -1
-}
-
-// at gives the longest token that text begins with.
-func (m *matcher) at(text []byte) *addedToken {
-	for _, t := range m.starts[text[0]] {
-		if len(text) >= len(t.content) && string(text[:len(t.content)]) == t.content {
-			return t
-		}
-	}
-	return nil
+	return from + indexPair(text[from:], &m.first, &m.second)
 }
 
 func endsWithWord(text []byte) bool {

@@ -27,9 +27,9 @@ func classifyBlocks(c *chunk, s []byte, carry, fold uint64) uint64 {
 func classifyAVX2(c *chunk, s []byte, carry, fold uint64) uint64
 
 // walkIDs is walkGeneric.
-func (t *wordPiece) walkIDs(dst []int32, s []byte, blocks int) []int32 {
+func (t *walker) walkIDs(dst []int32, s []byte, blocks int, other misses) []int32 {
 	if !hasAVX2 {
-		return t.walkGeneric(dst, s, blocks)
+		return t.walkGeneric(dst, s, blocks, other)
 	}
 	low := &t.chunk.low
 	w := walkState{starts: t.chunk.starts[0], blocks: blocks}
@@ -39,10 +39,10 @@ func (t *wordPiece) walkIDs(dst []int32, s []byte, blocks int) []int32 {
 		dst = out[:n]
 		switch {
 		case w.length > shortKey:
-			dst = t.longItem(dst, s[w.at:], w.at, w.length)
+			dst = other.longItem(dst, s[w.at:], w.at, w.length)
 		case w.length > 0:
 			k0, k1 := shortKeyOf(low, w.at, w.length)
-			dst = t.shortItem(dst, s[w.at:w.at+w.length], low[w.at:w.at+w.length], k0, k1)
+			dst = other.shortItem(dst, s[w.at:w.at+w.length], low[w.at:w.at+w.length], k0, k1)
 		case w.block == blocks:
 			return dst
 		default:

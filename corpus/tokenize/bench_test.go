@@ -138,6 +138,10 @@ func benchAppend(b *testing.B, withSpans bool) {
 	builtin := func(*testing.B) []string { return []string{strings.Repeat(benchText, 20)} }
 	tiny := func(b *testing.B) Tokenizer { t, _ := load(b, uncased+".tokenizer.json"); return t }
 	real := func(b *testing.B) Tokenizer { t, _ := miniLM(b); return t }
+	bpe := func(b *testing.B) Tokenizer { t, _ := modernBERT(b); return t }
+	named := func(path string) func(*testing.B) Tokenizer {
+		return func(b *testing.B) Tokenizer { t, _ := load(b, path+".tokenizer.json"); return t }
+	}
 	for _, c := range []struct {
 		name      string
 		tokenizer func(*testing.B) Tokenizer
@@ -147,6 +151,15 @@ func benchAppend(b *testing.B, withSpans bool) {
 		{"minilm/builtin", real, builtin},
 		{"minilm/gostd", real, goSource},
 		{"minilm/techdocs", real, techDocs},
+		{"modernbert/gostd", bpe, goSource},
+		{"modernbert/techdocs", bpe, techDocs},
+		{"roberta/techdocs", named(roberta), techDocs},
+		{"llama3/gostd", named(llama3), goSource},
+		{"llama3/techdocs", named(llama3), techDocs},
+		{"gemma/gostd", named(gemma), goSource},
+		{"gemma/techdocs", named(gemma), techDocs},
+		{"xlmr/gostd", named(xlmr), goSource},
+		{"xlmr/techdocs", named(xlmr), techDocs},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			t := c.tokenizer(b)

@@ -100,13 +100,13 @@ func checkAgainstPlain(t *testing.T, w *wordPiece, text []byte) {
 	t.Helper()
 	p := &plain{model: w.model}
 	wantIDs, wantSpans := p.AppendSpans(nil, nil, text)
-	before := w.repaired
+	before := w.Repaired()
 	for range 2 { // the second time from the caches
 		if got := w.AppendIDs(nil, text); !slices.Equal(got, wantIDs) {
 			t.Fatalf("%q\n got %v\nwant %v", text, got, wantIDs)
 		}
 	}
-	if got := w.repaired - before; got != 2*p.repaired {
+	if got := w.Repaired() - before; got != 2*p.repaired {
 		t.Fatalf("%q: %d repaired in two rounds, want %d a round", text, got, p.repaired)
 	}
 	ids, spans := w.AppendSpans(nil, nil, text)
@@ -288,7 +288,7 @@ func TestWalkTwins(t *testing.T) {
 			w.keep, twin.keep = false, false
 			w.chunk.classify(text, blocks, 0, w.fold)
 			twin.chunk.classify(text, blocks, 0, w.fold)
-			got, want := w.walkIDs(nil, text, blocks), twin.walkGeneric(nil, text, blocks)
+			got, want := w.walkIDs(nil, text, blocks, w), twin.walkGeneric(nil, text, blocks, twin)
 			if !slices.Equal(got, want) {
 				t.Fatalf("%q\n got %v\nwant %v", text, got, want)
 			}
@@ -307,7 +307,7 @@ func TestTrieAgainstMap(t *testing.T) {
 			}
 			return s
 		}
-		m := &model{vocab: map[string]int32{}, prefix: "##", maxChars: 100}
+		m := &model{core: core{vocab: map[string]int32{}}, prefix: "##", maxChars: 100}
 		for range r.IntN(400) {
 			m.vocab[word(6)] = int32(len(m.vocab)) + 1
 			m.vocab["##"+word(4)] = int32(len(m.vocab)) + 1

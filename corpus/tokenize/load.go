@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 )
 
 // LoadFile is Load of the file at path.
@@ -30,36 +33,30 @@ func Load(r io.Reader) (Tokenizer, Info, error) {
 	if err != nil {
 		return nil, Info{}, fmt.Errorf("read tokenizer.json: %w", err)
 	}
-	m, info, err := parse(data)
+	t, info, err := parse(data)
 	if err != nil {
 		return nil, Info{}, fmt.Errorf("tokenizer.json: %w", err)
 	}
-	if info.Plain {
-		return &plain{model: m}, info, nil
-	}
-	m.trie, err = newTrie(m.vocab, m.prefix)
-	if err != nil {
-		return nil, Info{}, fmt.Errorf("tokenizer.json: %w", err)
-	}
-	return newWordPiece(m), info, nil
+	return t, info, nil
 }
 
-// model is what a file says. It is read-only after Load and shared by clones.
-type model struct {
+// families reads a file by the type of its model.
+var families = map[string]func(*file) (Tokenizer, Info, error){
+	"BPE":       loadBPE,
+	"Unigram":   loadUnigram,
+	"WordPiece": loadWordPiece,
+}
+
+// core is what the files of all families say. It is read-only after Load and
+// shared by clones.
+type core struct {
 	vocab    map[string]int32 // of the model proper
-	prefix   string           // of pieces that continue a word
-	unk      int32
-	maxChars int // a longer word is unknown
-	clean    bool
-	cjk      bool
-	strip    bool
-	lower    bool
-	added    matcher // matched in the raw text
-	addedN   matcher // matched in the normalised text
+	added    matcher          // matched in the raw text
+	addedN   matcher          // matched in the normalised text
 	template Template
 	special  Special
-	size     int
-	trie     trie
+	entries  int // tokens by the model's own count, after which the reference numbers added ones
+	size     int // ids, added tokens included: one more than the largest
 }
 
 // file holds the top level of a tokenizer.json.
@@ -75,43 +72,94 @@ type file struct {
 	Model         json.RawMessage `json:"model"`
 }
 
-func parse(data []byte) (*model, Info, error) {
+func parse(data []byte) (Tokenizer, Info, error) {
 	var f file
 	if err := strict(data, &f); err != nil {
 		return nil, Info{}, err
 	}
-	m, info := &model{}, Info{Kind: "WordPiece"}
 	var version string
 	if err := strict(f.Version, &version); err != nil || version != "1.0" {
 		return nil, Info{}, fmt.Errorf("version %s is %w; supported: \"1.0\"", shown(f.Version), ErrUnsupported)
 	}
-	if err := m.parseModel(f.Model); err != nil {
+	kind, err := modelKind(f.Model)
+	if err != nil {
 		return nil, Info{}, fmt.Errorf("model: %w", err)
 	}
-	if err := m.parseNormalizer(f.Normalizer); err != nil {
-		return nil, Info{}, fmt.Errorf("normalizer: %w", err)
+	return families[kind](&f)
+}
+
+// modelKind gives the type of the model, a key of families. Files of old library
+// versions leave it out.
+func modelKind(data json.RawMessage) (string, error) {
+	if isNull(data) {
+		return "", errors.New("missing")
 	}
-	if err := parsePreTokenizer(f.PreTokenizer); err != nil {
-		return nil, Info{}, fmt.Errorf("pre_tokenizer: %w", err)
+	var head map[string]json.RawMessage
+	if err := json.Unmarshal(data, &head); err != nil {
+		return "", explained(err)
 	}
-	ids, err := m.parseAdded(f.AddedTokens)
+	supported := strings.Join(slices.Sorted(maps.Keys(families)), ", ")
+	if isNull(head["type"]) {
+		kind := ""
+		switch {
+		case head["merges"] != nil:
+			kind = "BPE"
+		case !isNull(head["continuing_subword_prefix"]):
+			kind = "WordPiece"
+		}
+		if families[kind] == nil {
+			return "", fmt.Errorf("tokenizer model without a type is %w; supported: %s", ErrUnsupported, supported)
+		}
+		return kind, nil
+	}
+	var kind string
+	if err := json.Unmarshal(head["type"], &kind); err != nil {
+		return "", fmt.Errorf("type: %w", explained(err))
+	}
+	if families[kind] == nil {
+		return "", unsupported("tokenizer model", kind, supported)
+	}
+	return kind, nil
+}
+
+// finish reads the sections that all families have in common into c and info. normal
+// gives the normalised text of an added token.
+func (c *core) finish(f *file, info *Info, normal func(string) string) error {
+	ids, err := c.parseAdded(f.AddedTokens, normal)
 	if err != nil {
-		return nil, Info{}, fmt.Errorf("added_tokens: %w", err)
+		return fmt.Errorf("added_tokens: %w", err)
 	}
-	if m.template, err = m.parsePost(f.PostProcessor, ids); err != nil {
-		return nil, Info{}, fmt.Errorf("post_processor: %w", err)
+	if c.template, err = c.parsePost(f.PostProcessor, ids); err != nil {
+		return fmt.Errorf("post_processor: %w", err)
 	}
 	if info.Truncation, err = truncation(f.Truncation); err != nil {
-		return nil, Info{}, fmt.Errorf("truncation: %w", err)
+		return fmt.Errorf("truncation: %w", err)
 	}
 	if info.Padding, err = padding(f.Padding); err != nil {
-		return nil, Info{}, fmt.Errorf("padding: %w", err)
+		return fmt.Errorf("padding: %w", err)
 	}
-	m.special = Special{UNK: m.unk, CLS: m.first(ids, "[CLS]", "<s>"), SEP: m.first(ids, "[SEP]", "</s>"),
-		PAD: m.first(ids, "[PAD]", "<pad>"), MASK: m.first(ids, "[MASK]", "<mask>")}
-	info.Vocab, info.Added = len(m.vocab)+len(ids), m.added.count+m.addedN.count
-	info.Lowercase, info.StripAccents, info.Plain = m.lower, m.strip, m.addedN.count > 0
-	return m, info, nil
+	if c.special.UNK < 0 {
+		c.special.UNK = c.first(ids, "[UNK]", "<unk>")
+	}
+	c.special = Special{UNK: c.special.UNK, CLS: c.first(ids, "[CLS]", "<s>", "<bos>"), SEP: c.first(ids, "[SEP]", "</s>", "<eos>"),
+		PAD: c.first(ids, "[PAD]", "<pad>"), MASK: c.first(ids, "[MASK]", "<mask>")}
+	info.Normalizer, info.PreTokenizer = typesOf(f.Normalizer, "normalizers"), typesOf(f.PreTokenizer, "pretokenizers")
+	info.Vocab, info.Added = c.entries+len(ids), c.added.count+c.addedN.count
+	return nil
+}
+
+// typesOf names the types of a section that was read, in order, as in "Prepend,
+// Replace"; "" when it is absent. list is where a Sequence has its members.
+func typesOf(data json.RawMessage, list string) string {
+	parts, err := sequence(data, list)
+	if err != nil {
+		return ""
+	}
+	names := make([]string, len(parts))
+	for i, p := range parts {
+		names[i], _, _ = section(p)
+	}
+	return strings.Join(names, ", ")
 }
 
 // section reads the type of a section. absent says that the section is missing or
@@ -133,6 +181,45 @@ func section(data json.RawMessage) (kind string, absent bool, err error) {
 	return kind, false, nil
 }
 
+// sequence gives the members of a section that is a Sequence, whose list has this
+// name, or the section itself; nothing when it is absent.
+func sequence(data json.RawMessage, list string) ([]json.RawMessage, error) {
+	kind, absent, err := section(data)
+	if err != nil || absent {
+		return nil, err
+	}
+	if kind != "Sequence" {
+		return []json.RawMessage{data}, nil
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(data, &members); err != nil {
+		return nil, explained(err)
+	}
+	for name := range members {
+		if name != "type" && name != list {
+			return nil, fmt.Errorf("a Sequence has the unknown field %.200q; known are type, %s", name, list)
+		}
+	}
+	if isNull(members[list]) {
+		return nil, fmt.Errorf("a Sequence has no %s", list)
+	}
+	var parts, out []json.RawMessage
+	if err := json.Unmarshal(members[list], &parts); err != nil {
+		return nil, fmt.Errorf("%s of a Sequence: %w", list, explained(err))
+	}
+	for i, p := range parts {
+		if isNull(p) {
+			return nil, fmt.Errorf("%s of a Sequence: member %d is null", list, i)
+		}
+		more, err := sequence(p, list)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, more...)
+	}
+	return out, nil
+}
+
 func isNull(data json.RawMessage) bool {
 	return len(data) == 0 || string(data) == "null"
 }
@@ -151,59 +238,6 @@ func shown(data json.RawMessage) string {
 // unsupported names a type that is refused and the ones that are not.
 func unsupported(what, kind, supported string) error {
 	return fmt.Errorf("%s type %q is %w; supported: %s", what, kind, ErrUnsupported, supported)
-}
-
-func (m *model) parseNormalizer(data json.RawMessage) error {
-	kind, absent, err := section(data)
-	switch {
-	case err != nil:
-		return err
-	case absent:
-		return nil
-	case kind != "BertNormalizer":
-		return unsupported("normalizer", kind, "BertNormalizer, or none")
-	}
-	var n struct {
-		Type    string `json:"type"`
-		Clean   *bool  `json:"clean_text"`
-		CJK     *bool  `json:"handle_chinese_chars"`
-		Accents *bool  `json:"strip_accents"`
-		Lower   *bool  `json:"lowercase"`
-	}
-	if err := strict(data, &n); err != nil {
-		return err
-	}
-	for _, f := range []struct {
-		name string
-		from *bool
-		to   *bool
-	}{{"clean_text", n.Clean, &m.clean}, {"handle_chinese_chars", n.CJK, &m.cjk}, {"lowercase", n.Lower, &m.lower}} {
-		if f.from == nil {
-			return fmt.Errorf("BertNormalizer has no %s", f.name)
-		}
-		*f.to = *f.from
-	}
-	m.strip = m.lower
-	if n.Accents != nil {
-		m.strip = *n.Accents
-	}
-	return nil
-}
-
-func parsePreTokenizer(data json.RawMessage) error {
-	kind, absent, err := section(data)
-	switch {
-	case err != nil:
-		return err
-	case absent:
-		return fmt.Errorf("none is %w; supported: BertPreTokenizer", ErrUnsupported)
-	case kind != "BertPreTokenizer":
-		return unsupported("pre-tokenizer", kind, "BertPreTokenizer")
-	}
-	var p struct {
-		Type string `json:"type"`
-	}
-	return strict(data, &p)
 }
 
 func truncation(data json.RawMessage) (int, error) {
@@ -240,9 +274,9 @@ func padding(data json.RawMessage) (int, error) {
 }
 
 // first gives the id of the first of names that is a token, -1 when none is.
-func (m *model) first(added map[string]int32, names ...string) int32 {
+func (c *core) first(added map[string]int32, names ...string) int32 {
 	for _, name := range names {
-		if id, ok := m.vocab[name]; ok {
+		if id, ok := c.vocab[name]; ok {
 			return id
 		}
 		if id, ok := added[name]; ok {

@@ -14,78 +14,17 @@ const maxVocab = 1 << 24
 // maxTokenBytes bounds the depth of the trie.
 const maxTokenBytes = 4096
 
-// maxWordChars bounds max_input_chars_per_word, and with it the scratch memory of a
-// word and the time that a long one takes.
-const maxWordChars = 10_000
-
-func (m *model) parseModel(data json.RawMessage) error {
-	if isNull(data) {
-		return fmt.Errorf("missing")
-	}
-	var head map[string]json.RawMessage
-	if err := json.Unmarshal(data, &head); err != nil {
-		return explained(err)
-	}
-	// Files of old library versions leave the type out.
-	if !isNull(head["type"]) {
-		var kind string
-		if err := json.Unmarshal(head["type"], &kind); err != nil {
-			return fmt.Errorf("type: %w", explained(err))
-		}
-		if kind != "WordPiece" {
-			return unsupported("tokenizer model", kind, "WordPiece")
-		}
-	} else if head["merges"] != nil || isNull(head["continuing_subword_prefix"]) {
-		return fmt.Errorf("tokenizer model without a type is %w; supported: WordPiece", ErrUnsupported)
-	}
-	var w struct {
-		Type     string          `json:"type"`
-		Unk      *string         `json:"unk_token"`
-		Prefix   *string         `json:"continuing_subword_prefix"`
-		MaxChars *int            `json:"max_input_chars_per_word"`
-		Vocab    json.RawMessage `json:"vocab"`
-	}
-	if err := strict(data, &w); err != nil {
-		return err
-	}
-	for _, f := range []struct {
-		name    string
-		missing bool
-	}{{"unk_token", w.Unk == nil}, {"continuing_subword_prefix", w.Prefix == nil},
-		{"max_input_chars_per_word", w.MaxChars == nil}, {"vocab", isNull(w.Vocab)}} {
-		if f.missing {
-			return fmt.Errorf("WordPiece has no %s", f.name)
-		}
-	}
-	if *w.MaxChars < 0 {
-		return fmt.Errorf("max_input_chars_per_word is %d: must not be negative", *w.MaxChars)
-	}
-	if *w.MaxChars > maxWordChars {
-		return fmt.Errorf("max_input_chars_per_word of %d is %w; supported: 0 to %d (100 is usual)", *w.MaxChars, ErrUnsupported, maxWordChars)
-	}
-	m.prefix, m.maxChars = *w.Prefix, *w.MaxChars
-	if err := m.parseVocab(w.Vocab); err != nil {
-		return fmt.Errorf("vocab: %w", err)
-	}
-	unk, ok := m.vocab[*w.Unk]
-	if !ok {
-		return fmt.Errorf("unknown token %q is not in the vocabulary of %d tokens", *w.Unk, len(m.vocab))
-	}
-	m.unk = unk
-	return nil
-}
-
 // parseVocab reads the vocabulary, which is valid JSON. A repeated token or id,
 // which a map would hide, makes two readers disagree and is refused.
 //
 // Note: with json.Decoder's tokens the whole of Load took half as long again, 124
 // against 82 ms for 30,522 tokens on a 2-core AMD EPYC, AVX-512, under load.
-func (m *model) parseVocab(data json.RawMessage) error {
+func (c *core) parseVocab(data json.RawMessage) error {
 	rest := skipSpace(data)
 	if rest[0] != '{' {
 		return fmt.Errorf("expected an object of token: id, found %s", shown(data))
 	}
-	m.vocab = make(map[string]int32, len(data)/15)
+	c.vocab = make(map[string]int32, len(data)/15)
 	owner := make([]string, 0, len(data)/15)
 	seen := make([]bool, 0, len(data)/15)
 	for rest = skipSpace(rest[1:]); rest[0] != '}'; {
@@ -108,7 +47,7 @@ func (m *model) parseVocab(data json.RawMessage) error {
 		if len(token) > maxTokenBytes {
 			return fmt.Errorf("token with id %d has %d bytes, more than %d", id, len(token), maxTokenBytes)
 		}
-		if prior, twice := m.vocab[token]; twice {
+		if prior, twice := c.vocab[token]; twice {
 			return fmt.Errorf("token %q is listed twice, with ids %d and %d", token, prior, id)
 		}
 		for int64(len(owner)) <= id {
@@ -118,12 +57,12 @@ func (m *model) parseVocab(data json.RawMessage) error {
 			return fmt.Errorf("tokens %q and %q both have id %d", owner[id], token, id)
 		}
 		owner[id], seen[id] = token, true
-		m.vocab[token] = int32(id)
+		c.vocab[token] = int32(id)
 	}
-	if len(m.vocab) == 0 {
+	if len(c.vocab) == 0 {
 		return fmt.Errorf("it is empty")
 	}
-	m.size = len(owner)
+	c.entries, c.size = len(c.vocab), len(owner)
 	return nil
 }
 
@@ -148,7 +87,7 @@ func scanString(data []byte) (s string, rest []byte, err error) {
 
 // parseAdded reads the added tokens and gives the ids of those that are not in
 // the vocabulary.
-func (m *model) parseAdded(data json.RawMessage) (map[string]int32, error) {
+func (c *core) parseAdded(data json.RawMessage, normal func(string) string) (map[string]int32, error) {
 	ids := make(map[string]int32)
 	var list []struct {
 		ID         *int32  `json:"id"`
@@ -180,15 +119,15 @@ func (m *model) parseAdded(data json.RawMessage) (map[string]int32, error) {
 			return nil, fmt.Errorf("%q holds U+FFFD, which is %w in an added token", *a.Content, ErrUnsupported)
 		}
 		listed[*a.Content] = true
-		want, known := m.vocab[*a.Content]
+		want, known := c.vocab[*a.Content]
 		if !known {
-			want = max(highest+1, int32(len(m.vocab)))
+			want = max(highest+1, int32(c.entries))
 		}
 		// The reference goes by its own count and merely warns.
 		if *a.ID != want {
 			return nil, fmt.Errorf("%q has id %d, the reference tokenizer would give it %d", *a.Content, *a.ID, want)
 		}
-		if !known && int(want) < m.size {
+		if !known && int(want) < c.size {
 			return nil, fmt.Errorf("%q has id %d, which lies inside a vocabulary with holes", *a.Content, want)
 		}
 		if want >= maxVocab {
@@ -198,19 +137,19 @@ func (m *model) parseAdded(data json.RawMessage) (map[string]int32, error) {
 		if !known {
 			ids[*a.Content] = want
 		}
-		m.size = max(m.size, int(want)+1)
+		c.size = max(c.size, int(want)+1)
 		t := addedToken{content: *a.Content, id: want, single: a.SingleWord, lstrip: a.LStrip, rstrip: a.RStrip}
 		if a.Normalized {
-			t.content = string(normalizeAll(m, []rune(t.content)))
+			t.content = normal(t.content)
 			normalized = append(normalized, t)
 		} else {
 			raw = append(raw, t)
 		}
 	}
 	var err error
-	if m.added, err = newMatcher(raw); err != nil {
+	if c.added, err = newMatcher(raw); err != nil {
 		return nil, err
 	}
-	m.addedN, err = newMatcher(normalized)
+	c.addedN, err = newMatcher(normalized)
 	return ids, err
 }

@@ -8,28 +8,47 @@ import (
 // parsePost reads the post-processor, which says where the special tokens go.
 //
 // added holds the ids of the tokens that are not in the vocabulary.
-func (m *model) parsePost(data json.RawMessage, added map[string]int32) (Template, error) {
-	kind, absent, err := section(data)
-	switch {
-	case err != nil:
+func (c *core) parsePost(data json.RawMessage, added map[string]int32) (Template, error) {
+	list, err := sequence(data, "processors")
+	if err != nil {
 		return Template{}, err
-	case absent:
-		return Template{
-			Single: []Piece{{Text: 'A'}},
-			Pair:   []Piece{{Text: 'A'}, {Text: 'B', Type: 1}},
-		}, nil
 	}
-	switch kind {
-	case "TemplateProcessing":
-		return m.parseTemplate(data)
-	case "BertProcessing", "RobertaProcessing":
-		return m.parseClassic(data, kind, added)
+	t := Template{
+		Single: []Piece{{Text: 'A'}},
+		Pair:   []Piece{{Text: 'A'}, {Text: 'B', Type: 1}},
 	}
-	return Template{}, unsupported("post-processor", kind, "TemplateProcessing, BertProcessing, RobertaProcessing, or none")
+	before := ""
+	for _, p := range list {
+		kind, _, err := section(p)
+		switch {
+		case err != nil:
+			return Template{}, err
+		case kind == "ByteLevel":
+			var offsets byteLevelOptions // are all that it is about
+			if err := strict(p, &offsets); err != nil {
+				return Template{}, err
+			}
+			continue
+		case before != "":
+			return Template{}, fmt.Errorf("%s behind %s is %w; supported: one of them, ByteLevel beside it", kind, before, ErrUnsupported)
+		}
+		switch before = kind; kind {
+		case "TemplateProcessing":
+			t, err = c.parseTemplate(p)
+		case "BertProcessing", "RobertaProcessing":
+			t, err = c.parseClassic(p, kind, added)
+		default:
+			err = unsupported("post-processor", kind, "TemplateProcessing, BertProcessing, RobertaProcessing, ByteLevel, Sequence of these, or none")
+		}
+		if err != nil {
+			return Template{}, err
+		}
+	}
+	return t, nil
 }
 
 // parseClassic reads the two post-processors that have their template built in.
-func (m *model) parseClassic(data json.RawMessage, kind string, added map[string]int32) (Template, error) {
+func (c *core) parseClassic(data json.RawMessage, kind string, added map[string]int32) (Template, error) {
 	var p struct {
 		Type   string `json:"type"`
 		Sep    *named `json:"sep"`
@@ -44,7 +63,7 @@ func (m *model) parseClassic(data json.RawMessage, kind string, added map[string
 		return Template{}, fmt.Errorf("%s has no sep or no cls", kind)
 	}
 	for _, n := range []*named{p.Sep, p.Cls} {
-		id := m.first(added, n.name)
+		id := c.first(added, n.name)
 		if id < 0 {
 			return Template{}, fmt.Errorf("special token %.200q is neither in the vocabulary nor an added token", n.name)
 		}
@@ -76,7 +95,7 @@ func (n *named) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func (m *model) parseTemplate(data json.RawMessage) (Template, error) {
+func (c *core) parseTemplate(data json.RawMessage) (Template, error) {
 	var p struct {
 		Type    string          `json:"type"`
 		Single  []templatePiece `json:"single"`
@@ -110,7 +129,7 @@ func (m *model) parseTemplate(data json.RawMessage) (Template, error) {
 					return nil, fmt.Errorf("%s piece %d is %q, which is not in special_tokens", name, i, e.SpecialToken.ID)
 				}
 				for _, id := range s.IDs {
-					if err := m.inRange(e.SpecialToken.ID, id); err != nil {
+					if err := c.inRange(e.SpecialToken.ID, id); err != nil {
 						return nil, err
 					}
 					pieces = append(pieces, Piece{ID: id, Type: e.SpecialToken.Type})
@@ -139,9 +158,9 @@ type templatePiece struct {
 	}
 }
 
-func (m *model) inRange(name string, id int32) error {
-	if id < 0 || int(id) >= m.size {
-		return fmt.Errorf("special token %q has id %d, outside 0 to %d", name, id, m.size-1)
+func (c *core) inRange(name string, id int32) error {
+	if id < 0 || int(id) >= c.size {
+		return fmt.Errorf("special token %q has id %d, outside 0 to %d", name, id, c.size-1)
 	}
 	return nil
 }

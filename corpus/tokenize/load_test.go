@@ -38,8 +38,8 @@ func TestLoadRefuses(t *testing.T) {
 		want           string // error; ends in … when only its beginning matters
 		unsupported    bool
 	}{
-		{"model", `"type": "WordPiece", "unk`, `"type": "BPE", "unk`, `tokenizer.json: model: tokenizer model type "BPE" is not supported; supported: WordPiece`, true},
-		{"model without type", `"type": "WordPiece", "unk_token"`, `"merges": [], "unk_token"`, `tokenizer.json: model: tokenizer model without a type is not supported; supported: WordPiece`, true},
+		{"model", `"type": "WordPiece", "unk`, `"type": "WordLevel", "unk`, `tokenizer.json: model: tokenizer model type "WordLevel" is not supported; supported: BPE, Unigram, WordPiece`, true},
+		{"model without type", `"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##"`, `"unk_token": "[UNK]"`, `tokenizer.json: model: tokenizer model without a type is not supported; supported: BPE, Unigram, WordPiece`, true},
 		{"no model", small, `{"version": "1.0"}`, `tokenizer.json: model: missing`, false},
 		{"section twice", `"model": {`, `"decoder": {`, `tokenizer.json: field "decoder" stands there twice`, false},
 		{"section in capitals", `"padding"`, `"Padding"`, `tokenizer.json: unknown field "Padding"; known are version, truncation, padding, added_tokens, normalizer, pre_tokenizer, post_processor, decoder, model`, false},
@@ -75,7 +75,18 @@ func TestLoadRefuses(t *testing.T) {
 		{"pre-tokenizer", `"BertPreTokenizer"`, `"Whitespace"`, `tokenizer.json: pre_tokenizer: pre-tokenizer type "Whitespace" is not supported; supported: BertPreTokenizer`, true},
 		{"no pre-tokenizer", `{"type": "BertPreTokenizer"}`, `null`, `tokenizer.json: pre_tokenizer: none is not supported; supported: BertPreTokenizer`, true},
 		{"pre-tokenizer without type", `{"type": "BertPreTokenizer"}`, `{}`, `tokenizer.json: pre_tokenizer: it has no type`, false},
-		{"post-processor", `"BertProcessing"`, `"ByteLevel"`, `tokenizer.json: post_processor: post-processor type "ByteLevel" is not supported; supported: TemplateProcessing, BertProcessing, RobertaProcessing, or none`, true},
+		{"post-processor", `"BertProcessing"`, `"Template"`, `tokenizer.json: post_processor: post-processor type "Template" is not supported; supported: TemplateProcessing, BertProcessing, RobertaProcessing, ByteLevel, Sequence of these, or none`, true},
+		{"post-processors", `{"type": "BertProcessing", "sep": ["[SEP]", 2], "cls": ["[CLS]", 1]}`,
+			`{"type": "Sequence", "processors": [{"type": "BertProcessing", "sep": ["[SEP]", 2], "cls": ["[CLS]", 1]}, {"type": "RobertaProcessing"}]}`,
+			`tokenizer.json: post_processor: RobertaProcessing behind BertProcessing is not supported; supported: one of them, ByteLevel beside it`, true},
+		{"post-processors null", `{"type": "BertProcessing", "sep": ["[SEP]", 2], "cls": ["[CLS]", 1]}`, `{"type": "Sequence", "processors": [null]}`,
+			`tokenizer.json: post_processor: processors of a Sequence: member 0 is null`, false},
+		{"post-processors unknown", `{"type": "BertProcessing", "sep": ["[SEP]", 2], "cls": ["[CLS]", 1]}`, `{"type": "Sequence", "list": []}`,
+			`tokenizer.json: post_processor: a Sequence has the unknown field "list"; known are type, processors`, false},
+		{"post-processors no list", `{"type": "BertProcessing", "sep": ["[SEP]", 2], "cls": ["[CLS]", 1]}`, `{"type": "Sequence", "processors": 3}`,
+			`tokenizer.json: post_processor: processors of a Sequence: found number, expected a list`, false},
+		{"post-processor option", `"type": "BertProcessing", "sep": ["[SEP]", 2], "cls": ["[CLS]", 1]`, `"type": "ByteLevel", "regex": true`,
+			`tokenizer.json: post_processor: unknown field "regex"; known are type, add_prefix_space, trim_offsets, use_regex`, false},
 		{"post-processor id", `["[SEP]", 2]`, `["[SEP]", 9]`, `tokenizer.json: post_processor: special token "[SEP]" has id 9 here and 2 in the vocabulary`, false},
 		{"post-processor other id", `["[CLS]", 1]`, `["[CLS]", 2]`, `tokenizer.json: post_processor: special token "[CLS]" has id 2 here and 1 in the vocabulary`, false},
 		{"post-processor name", `["[SEP]", 2]`, `["x", 3]`, `tokenizer.json: post_processor: special token "x" is neither in the vocabulary nor an added token`, false},
@@ -177,18 +188,14 @@ func TestLoadAccepts(t *testing.T) {
 	}
 }
 
-// Added tokens matched after normalisation are done by the plain implementation.
 func TestNormalizedAddedTokens(t *testing.T) {
 	text := strings.Replace(small, `"normalized": false, "special": true}
 	]`, `"normalized": false, "special": true},
 		{"id": 5, "content": "Caf\u00e9", "single_word": true, "lstrip": false, "rstrip": false, "normalized": true, "special": false}
 	]`, 1)
-	tok, info, err := Load(strings.NewReader(text))
+	tok, _, err := Load(strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
-	}
-	if !info.Plain {
-		t.Error("Info.Plain is false")
 	}
 	ids, spans := tok.AppendSpans(nil, nil, []byte("a CAFE\u0301 cafes\xff"))
 	if want := []int32{3, 5, 0}; !reflect.DeepEqual(ids, want) {

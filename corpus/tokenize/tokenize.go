@@ -16,14 +16,16 @@ type Tokenizer interface {
 	// Elements between the length and the capacity of the result may have been
 	// overwritten, as may those of dst: give a capacity that ends where another
 	// slice of the same array begins (dst[:n:n]). Nothing beyond the capacity is
-	// touched. Nothing is allocated but dst's growth and scratch memory, which a
-	// word of max_input_chars_per_word characters bounds, except by tokenizers of
-	// which Info.Plain is true.
+	// touched. Nothing is allocated but dst's growth and scratch memory, which the
+	// longest word bounds and which is given up again when that was a very long one.
 	AppendIDs(dst []int32, text []byte) []int32
 	// AppendSpans is AppendIDs that also appends, for every id, the byte range in
 	// text of the whole pre-token (word) that the id belongs to: from the first
-	// byte to the last of the characters that reached the word. text must be
-	// shorter than 2 GiB (1<<31 bytes); AppendIDs has no such limit. What is said
+	// byte to the last of the characters that reached the word. What lies between
+	// the borders of spans has the ids of its own when it is tokenized alone: pre-
+	// tokens that a cut would change share a span, and a text that is one pre-token
+	// is divided where a cut changes nothing. (Added tokens that are single words
+	// only are the exception: a cut may free one.) text must be shorter than 2 GiB (1<<31 bytes); AppendIDs has no such limit. What is said
 	// there of elements between length and capacity holds for spans too.
 	AppendSpans(dst []int32, spans []Span, text []byte) ([]int32, []Span)
 	// Template says which special tokens surround a text or a pair. It is shared:
@@ -48,17 +50,16 @@ type Special struct{ CLS, SEP, PAD, UNK, MASK int32 }
 
 // Info describes a loaded tokenizer.json.
 type Info struct {
-	Kind       string // "WordPiece"
+	Kind       string // "BPE", "Unigram" or "WordPiece"
 	Vocab      int    // entries, added tokens included
 	Added      int    // added tokens, special ones included
 	Truncation int    // max_length that the file carries, 0 = none; never honoured
 	Padding    int    // fixed padding that the file carries, 0 = none, -1 = longest; never honoured
 	Lowercase  bool   // the model is uncased
+	// Normalizer and PreTokenizer name the types of these sections, in order and
+	// separated by ", "; "" where the file has none.
+	Normalizer, PreTokenizer string
 	// StripAccents says whether accents are stripped (strip_accents, which follows
 	// lowercase when the file leaves it null).
 	StripAccents bool
-	// Plain says that the file has added tokens matched after normalisation
-	// ("normalized": true), which only the plain implementation does: exact, but
-	// at some 3 MB/s instead of hundreds, and it allocates.
-	Plain bool
 }

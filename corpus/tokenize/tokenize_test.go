@@ -102,7 +102,17 @@ func checkOffsets(t *testing.T, text string, spans []Span, offsets [][2]int) {
 		for j < len(spans) && spans[j] == spans[i] {
 			j++
 		}
-		if want := (Span{at[offsets[i][0]], at[offsets[j-1][1]]}); spans[i] != want {
+		want := Span{at[offsets[i][0]], at[offsets[j-1][1]]}
+		for want.End < spans[i].End {
+			// Precompiled of the reference leaves out marks that it composes with what
+			// stands before them.
+			r, size := utf8.DecodeRuneInString(text[want.End:])
+			if normalFlags(r)&isCombining == 0 {
+				break
+			}
+			want.End += int32(size)
+		}
+		if spans[i] != want {
 			t.Errorf("%q: word of ids %d to %d spans %v, want %v", text, i, j, spans[i], want)
 		}
 		i = j
@@ -130,7 +140,8 @@ func TestMiniLMGoldens(t *testing.T) {
 	tok, info := miniLM(t)
 	checkGolden(t, tok, readGolden(t, "testdata/all-minilm-l6-v2.json"))
 	checkGolden(t, tok, readGolden(t, "testdata/bert-base-uncased.json"))
-	want := Info{Kind: "WordPiece", Vocab: 30522, Added: 5, Truncation: 128, Padding: 128, Lowercase: true, StripAccents: true}
+	want := Info{Kind: "WordPiece", Vocab: 30522, Added: 5, Truncation: 128, Padding: 128, Lowercase: true, StripAccents: true,
+		Normalizer: "BertNormalizer", PreTokenizer: "BertPreTokenizer"}
 	if info != want {
 		t.Errorf("info %+v, want %+v", info, want)
 	}
@@ -170,7 +181,8 @@ func modelOf(t Tokenizer) *model {
 
 func TestInfo(t *testing.T) {
 	tok, info := load(t, uncased+".tokenizer.json")
-	want := Info{Kind: "WordPiece", Vocab: tok.VocabSize(), Added: 9, Truncation: 128, Padding: 128, Lowercase: true, StripAccents: true}
+	want := Info{Kind: "WordPiece", Vocab: tok.VocabSize(), Added: 9, Truncation: 128, Padding: 128, Lowercase: true, StripAccents: true,
+		Normalizer: "BertNormalizer", PreTokenizer: "BertPreTokenizer"}
 	if info != want {
 		t.Errorf("info %+v, want %+v", info, want)
 	}
@@ -182,7 +194,7 @@ func TestInfo(t *testing.T) {
 		t.Errorf("%d ids for 800 words: the file's truncation was honoured", n)
 	}
 	tok, info = load(t, cased+".tokenizer.json")
-	want = Info{Kind: "WordPiece", Vocab: 3000, Added: 5}
+	want = Info{Kind: "WordPiece", Vocab: 3000, Added: 5, Normalizer: "BertNormalizer", PreTokenizer: "BertPreTokenizer"}
 	if info != want || tok.VocabSize() != 3000 {
 		t.Errorf("info %+v of %d ids, want %+v", info, tok.VocabSize(), want)
 	}

@@ -169,6 +169,10 @@ search:
 		if int(at) == len(b.units) {
 			b.grow()
 		}
+		if at&63 == 0 && b.taken[at>>6] == ^uint64(0) {
+			at += 63
+			continue
+		}
 		base := at ^ uint32(labels[0])
 		if bit(b.taken, at) || bit(b.based, base) {
 			continue

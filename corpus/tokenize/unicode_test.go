@@ -13,20 +13,27 @@ import (
 const wantTables = "7091b534191e3547273cd4b9eb352b9b2677188cecec6ddc8ca9027e36fe7c8d"
 
 func TestUnicodeTablesAreThoseOfTheReference(t *testing.T) {
-	data, err := os.ReadFile("unicode_gen.go")
+	checkTables(t, "unicode", unicodeTablesSHA256, wantTables)
+}
+
+// checkTables checks that the tables of a generated file have the digest that the file
+// gives and that the reference gave.
+func checkTables(t *testing.T, name, digest, want string) {
+	t.Helper()
+	data, err := os.ReadFile(name + "_gen.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, body, ok := strings.Cut(string(data), "const unicodeTablesSHA256 = \""+unicodeTablesSHA256+"\"\n\n")
+	_, body, ok := strings.Cut(string(data), "const "+name+"TablesSHA256 = \""+digest+"\"\n\n")
 	if !ok {
-		t.Fatal("unicode_gen.go lacks its digest line")
+		t.Fatalf("%s_gen.go lacks its digest line", name)
 	}
 	sum := sha256.Sum256([]byte(body))
-	if got := hex.EncodeToString(sum[:]); got != unicodeTablesSHA256 {
-		t.Errorf("the tables have digest %s, the file says %s: run _gen/unicode_tables.py", got, unicodeTablesSHA256)
+	if got := hex.EncodeToString(sum[:]); got != digest {
+		t.Errorf("the tables have digest %s, the file says %s: run _gen/%s_tables.py", got, digest, name)
 	}
-	if unicodeTablesSHA256 != wantTables {
-		t.Errorf("the tables have digest %s, those of the reference had %s", unicodeTablesSHA256, wantTables)
+	if digest != want {
+		t.Errorf("the tables have digest %s, those of the reference had %s", digest, want)
 	}
 }
 

@@ -16,7 +16,25 @@ func (t *wordPiece) walk(dst []int32, s []byte, blocks, base int) []int32 {
 	if t.keep || !t.clean && bytes.IndexByte(s[:min(len(s), blocks*blockSize)], 0) >= 0 {
 		return t.walkSpans(dst, s, blocks, base)
 	}
-	return t.walkIDs(dst, s, blocks)
+	return t.walkIDs(dst, s, blocks, t)
+}
+
+// walker finds the ids of the items of a chunk in the caches.
+type walker struct {
+	cache *cache
+	chunk chunk
+}
+
+// misses gives the ids of items that walkIDs does not find in the front slots of the
+// cache.
+type misses interface {
+	// shortItem appends the ids of an item of up to 16 bytes, whose key is k0, k1.
+	// low is run as it stands in the chunk.
+	shortItem(dst []int32, run, low []byte, k0, k1 uint64) []int32
+	// longItem appends the ids of the item of more than 16 bytes that s begins with,
+	// at byte at of the chunk. A length beyond 64 says that it ends beyond the chunk,
+	// or further away.
+	longItem(dst []int32, s []byte, at, length int) []int32
 }
 
 // stored is the number of ids that a hit stores, whatever their number.
@@ -28,7 +46,7 @@ const stored = 4
 // Note: a hit stores four ids and then counts the ones that were real, so that
 // neither their number nor the kind of item nor the length up to 16 bytes is a
 // branch; white space is no item at all.
-func (t *wordPiece) walkGeneric(dst []int32, s []byte, blocks int) []int32 {
+func (t *walker) walkGeneric(dst []int32, s []byte, blocks int, other misses) []int32 {
 	cache, low := t.cache, &t.chunk.low
 	for b := range blocks {
 		starts, stops, beyond := t.chunk.starts[b], t.chunk.stops[b], t.chunk.stops[b+1]
@@ -45,9 +63,9 @@ func (t *wordPiece) walkGeneric(dst []int32, s []byte, blocks int) []int32 {
 					n += int(slot.count)
 					continue
 				}
-				dst = t.shortItem(out[:n], s[at:at+length], low[at:at+length], k0, k1)
+				dst = other.shortItem(out[:n], s[at:at+length], low[at:at+length], k0, k1)
 			} else {
-				dst = t.longItem(out[:n], s[at:], at, length)
+				dst = other.longItem(out[:n], s[at:], at, length)
 			}
 			dst = slices.Grow(dst, stored*bits.OnesCount64(starts))
 			out, n = dst[:cap(dst)], len(dst)
@@ -69,6 +87,17 @@ func itemLength(stops, beyond uint64, i int) int {
 func shortKeyOf(low *chunkText, at, length int) (k0, k1 uint64) {
 	text, mask := low[at:at+shortKey], &keyMasks[length]
 	return binary.LittleEndian.Uint64(text[:8]) & mask[0], binary.LittleEndian.Uint64(text[8:]) & mask[1]
+}
+
+// longKeyOf gives the cache key of the item of 17 to 32 bytes at byte at of the chunk.
+func longKeyOf(low *chunkText, at, length int) [4]uint64 {
+	text, mask := low[at:at+longKey], &keyMasks[length-shortKey]
+	return [4]uint64{
+		binary.LittleEndian.Uint64(text[:8]),
+		binary.LittleEndian.Uint64(text[8:16]),
+		binary.LittleEndian.Uint64(text[16:24]) & mask[0],
+		binary.LittleEndian.Uint64(text[24:]) & mask[1],
+	}
 }
 
 // keyMasks[n] keeps the first n bytes of 16.

@@ -9,14 +9,15 @@ import (
 type wordPiece struct {
 	*model
 	speller
-	cache *cache
-	chunk chunk
-	fold  uint64 // highs where the model is uncased, else 0
-	low   []byte // scratch
+	walker
+	fold uint64 // highs where the model is uncased, else 0
+	low  []byte // scratch
+
+	whole normalScratch // for what is normalised as a whole
 }
 
 func newWordPiece(m *model) *wordPiece {
-	t := &wordPiece{model: m, cache: newCache()}
+	t := &wordPiece{model: m, walker: walker{cache: newCache()}}
 	if m.lower {
 		t.fold = highs
 	}
@@ -26,12 +27,12 @@ func newWordPiece(m *model) *wordPiece {
 func (t *wordPiece) Template() Template { return t.template }
 func (t *wordPiece) Special() Special   { return t.special }
 func (t *wordPiece) VocabSize() int     { return t.size }
-func (t *wordPiece) Repaired() int64    { return t.repaired }
+func (t *wordPiece) Repaired() int64    { return t.repaired + t.whole.repaired }
 func (t *wordPiece) Clone() Tokenizer   { return newWordPiece(t.model) }
 
 func (t *wordPiece) Reset() {
 	t.cache.reset()
-	t.repaired = 0
+	t.repaired, t.whole.repaired = 0, 0
 }
 
 func (t *wordPiece) AppendIDs(dst []int32, text []byte) []int32 {
@@ -53,10 +54,10 @@ func (t *wordPiece) text(dst []int32, text []byte) []int32 {
 	for {
 		m, ok := t.added.next(text, from, done)
 		if !ok {
-			return t.segment(dst, text[done:], done)
+			return t.part(dst, text[done:], done)
 		}
 		if done < m.start {
-			dst = t.segment(dst, text[done:m.start], done)
+			dst = t.part(dst, text[done:m.start], done)
 		}
 		dst = append(dst, m.id)
 		if t.keep {
@@ -64,6 +65,17 @@ func (t *wordPiece) text(dst []int32, text []byte) []int32 {
 		}
 		from, done = m.resume, m.stop
 	}
+}
+
+// part appends the ids of s, which begins at base in the source and holds no token
+// that is matched before normalisation.
+func (t *wordPiece) part(dst []int32, s []byte, base int) []int32 {
+	if t.late.any {
+		dst = t.withTokens(dst, s, base)
+		t.whole.release()
+		return dst
+	}
+	return t.segment(dst, s, base)
 }
 
 // segment appends the ids of s, which begins at base in the source.
@@ -87,8 +99,7 @@ func (t *wordPiece) segment(dst []int32, s []byte, base int) []int32 {
 // spaces pads the end of a text to a block.
 var spaces = [blockSize]byte(bytes.Repeat([]byte{' '}, blockSize))
 
-// shortItem appends the ids of a run of up to 16 bytes, or of a punctuation mark.
-// low is the same in lower case where the model is uncased.
+// shortItem is that of misses. low is run in lower case where the model is uncased.
 func (t *wordPiece) shortItem(dst []int32, run, low []byte, k0, k1 uint64) []int32 {
 	if slot := t.cache.find(k0, k1); slot != nil {
 		return append(dst, slot.ids[:slot.count]...)
@@ -101,9 +112,7 @@ func (t *wordPiece) shortItem(dst []int32, run, low []byte, k0, k1 uint64) []int
 	return dst
 }
 
-// longItem appends the ids of the item of more than 16 bytes that s begins with,
-// at byte at of the chunk. A length beyond 64 says that the item ends beyond the
-// chunk, or further away.
+// longItem is that of misses.
 func (t *wordPiece) longItem(dst []int32, s []byte, at, length int) []int32 {
 	if length > blockSize {
 		return t.crossing(dst, s[:max(1, runLength(s))]) // 1 for a mark at the chunk's end
@@ -113,13 +122,7 @@ func (t *wordPiece) longItem(dst []int32, s []byte, at, length int) []int32 {
 		dst, _ = t.uncached(dst, run, low)
 		return dst
 	}
-	text, mask := t.chunk.low[at:at+longKey], &keyMasks[length-shortKey]
-	key := [4]uint64{
-		binary.LittleEndian.Uint64(text[:8]),
-		binary.LittleEndian.Uint64(text[8:16]),
-		binary.LittleEndian.Uint64(text[16:24]) & mask[0],
-		binary.LittleEndian.Uint64(text[24:]) & mask[1],
-	}
+	key := longKeyOf(&t.chunk.low, at, length)
 	if slot := &t.cache.long[longHash(key)]; slot.key == key {
 		return append(dst, slot.ids[:slot.count]...)
 	}

@@ -5,9 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// plain is the Tokenizer written plainly, step by step as the reference does it.
-// It defines the answer that wordPiece is tested against, and serves the rare case
-// that wordPiece leaves out.
+// plain is the WordPiece family written plainly, step by step as the reference does
+// it. It defines the answer that wordPiece is tested against.
 type plain struct {
 	*model
 	repaired int64
@@ -129,8 +128,8 @@ func splitAt(m *matcher, chars []char) []part {
 func longestToken(m *matcher, chars []char) *addedToken {
 	var best *addedToken
 tokens:
-	for _, t := range m.starts[utf8.AppendRune(nil, chars[0].r)[0]] {
-		i := 0
+	for k := range m.tokens {
+		t, i := &m.tokens[k], 0
 		for _, r := range t.content {
 			if i == len(chars) || chars[i].r != r {
 				continue tokens
@@ -198,19 +197,6 @@ func reorder(chars []char) {
 		slices.SortStableFunc(chars[i:j], func(a, b char) int { return rank(a) - rank(b) })
 		i = j
 	}
-}
-
-// normalizeAll gives the normalised text of an added token.
-func normalizeAll(m *model, text []rune) []rune {
-	var chars []char
-	for _, r := range text {
-		chars = append(chars, char{r: r})
-	}
-	var out []rune
-	for _, c := range normalize(m, chars) {
-		out = append(out, c.r)
-	}
-	return out
 }
 
 // words does what BertPreTokenizer does: white space divides, punctuation stands
