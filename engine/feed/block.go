@@ -3,6 +3,8 @@ package feed
 import (
 	"fmt"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"encbench/corpus/chunk"
 	"encbench/corpus/tokenize"
@@ -150,18 +152,36 @@ func (w *worker) cut(b *block, doc int64, text []byte) {
 	}
 }
 
-// piece gives the text of a window, widened to whole pre-tokens.
+// piece gives the text of a window, widened to whole pre-tokens and further until no
+// space is at its ends: read as a document, the text would lose it, and with it the
+// tokens that it is part of.
 func piece(text []byte, spans []tokenize.Span, c chunk.Span) Piece {
 	if c.Start == c.End {
 		return Piece{}
 	}
-	first := c.Start
-	for first > 0 && spans[first-1] == spans[c.Start] {
+	first, last := c.Start, c.End-1
+	for first > 0 && (spans[first-1] == spans[first] || spaceFirst(text[spans[first].Start:])) {
 		first--
 	}
+	for int(last)+1 < len(spans) && spaceLast(text[:spans[last].End]) {
+		last++
+	}
 	return Piece{
-		Text: text[spans[c.Start].Start:spans[c.End-1].End],
+		Text: text[spans[first].Start:spans[last].End],
 		Skip: c.Start - first,
 		N:    c.End - c.Start,
 	}
 }
+
+func spaceFirst(text []byte) bool {
+	r, _ := utf8.DecodeRune(text)
+	return isSpace(r)
+}
+
+func spaceLast(text []byte) bool {
+	r, _ := utf8.DecodeLastRune(text)
+	return isSpace(r)
+}
+
+// isSpace says whether corpus.Doc trims a rune.
+func isSpace(r rune) bool { return unicode.IsSpace(r) || 0x1c <= r && r <= 0x1f }

@@ -24,11 +24,14 @@ type Options struct {
 	Tokenizer tokenize.Tokenizer // each worker gets a clone
 	Window    chunk.Window       // in content tokens: special tokens and prompt already taken off
 	Prompt    []int32            // ids of the document prompt, put before every window
-	Batch     int                // rows a batch
-	Workers   int                // tokenizing goroutines; 0 = 1
-	Pieces    bool               // batches carry the text of their rows, for selection
-	Trim      []Trim             // by document number: the document is one row of part of its ids
-	First     bool               // a document is its first window alone: what is longer is cut off
+	Batch     int                // rows a batch, at most
+	// BatchTokens is how many tokens a batch may hold with its rows padded to the
+	// longest; 0 = Batch alone counts. It must hold the longest row of Window.
+	BatchTokens int
+	Workers     int    // tokenizing goroutines; 0 = 1
+	Pieces      bool   // batches carry the text of their rows, for selection
+	Trim        []Trim // by document number: the document is one row of part of its ids
+	First       bool   // a document is its first window alone: what is longer is cut off
 }
 
 // Trim makes a document one row: Skip ids are dropped, N are kept.
@@ -45,6 +48,9 @@ func (o Options) Validate() error {
 	}
 	if o.Batch < 1 {
 		errs = append(errs, fmt.Errorf("batch of %d rows: must be at least 1", o.Batch))
+	}
+	if o.BatchTokens < 0 {
+		errs = append(errs, fmt.Errorf("batch of %d tokens: must not be negative", o.BatchTokens))
 	}
 	if o.Workers < 0 {
 		errs = append(errs, fmt.Errorf("%d tokenizing workers: must not be negative", o.Workers))
@@ -144,11 +150,16 @@ func New(ctx context.Context, src corpus.Scanner, opt Options) (*Feeder, error) 
 	if err != nil {
 		return nil, fmt.Errorf("feed: %w", err)
 	}
+	prefix = append(prefix, opt.Prompt...)
+	if longest := len(prefix) + opt.Window.Size + len(suffix); opt.BatchTokens > 0 && opt.BatchTokens < longest {
+		return nil, fmt.Errorf("feed: a batch of %d tokens does not hold a row of %d: %d content tokens, %d special and prompt tokens",
+			opt.BatchTokens, longest, opt.Window.Size, longest-opt.Window.Size)
+	}
 	workers := max(opt.Workers, 1)
 	blocks := 2*workers + 2
 	ctx, cancel := context.WithCancel(ctx)
 	f := &Feeder{
-		opt: opt, prefix: append(prefix, opt.Prompt...), suffix: suffix, cancel: cancel,
+		opt: opt, prefix: prefix, suffix: suffix, cancel: cancel,
 		free:  make(chan *block, blocks),
 		work:  make(chan *block, blocks),
 		order: make(chan *block, blocks),
@@ -231,9 +242,9 @@ func (f *Feeder) read(ctx context.Context, src corpus.Scanner) error {
 	return ctx.Err()
 }
 
-// Next gives the next batch of Options.Batch rows, the last one shorter, then
-// io.EOF. The batch is the caller's until Recycle. After an error every later
-// call gives the same one.
+// Next gives the next batch, as many rows as Options allow, the last one perhaps
+// fewer, then io.EOF. The batch is the caller's until Recycle. After an error every
+// later call gives the same one.
 func (f *Feeder) Next(ctx context.Context) (*Batch, error) {
 	if f.err != nil {
 		return nil, f.err
@@ -242,7 +253,9 @@ func (f *Feeder) Next(ctx context.Context) (*Batch, error) {
 	var waited time.Duration
 	out := f.batch()
 	out.Base = f.base
-	for out.Rows() < f.opt.Batch {
+	limit := Limit{Rows: f.opt.Batch, Tokens: f.opt.BatchTokens}
+	longest, full := 0, false
+	for !full {
 		if f.cur == nil {
 			start := time.Now()
 			b, err := f.take(ctx)
@@ -257,9 +270,11 @@ func (f *Feeder) Next(ctx context.Context) (*Batch, error) {
 			}
 			f.cur, f.row = b, 0
 		}
-		n := min(f.opt.Batch-out.Rows(), f.cur.rows()-f.row)
+		n := 0
+		n, longest = limit.more(f.cur.off[f.row:], out.Rows(), longest)
 		f.cur.copyRows(out, f.row, n)
 		f.row += n
+		full = f.row < f.cur.rows() || out.Rows() == f.opt.Batch
 		if f.row == f.cur.rows() {
 			f.stats.add(&f.cur.stats)
 			if !f.opt.Pieces {
