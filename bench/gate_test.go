@@ -64,7 +64,7 @@ func referencesOf(t *testing.T, dir string, longest int) []bench.Reference {
 	}
 	var out []bench.Reference
 	for _, ids := range bench.ProbeIDs(m.Config.Vocab, []int32{1}, []int32{2}, longest) {
-		v, err := ref.Encode(ids)
+		v, err := ref.Encode(ids, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 // TestMiniLM encodes texts with the real all-MiniLM-L6-v2 and compares with
-// sentence-transformers. Texts above 60 tokens take long in plain Go and
+// sentence-transformers. Texts above 100 tokens take long under the race detector and
 // are left to the encoder that is tested against the reference.
 func TestMiniLM(t *testing.T) {
 	dir := assettest.Need(t, "all-minilm-l6-v2")
@@ -42,7 +42,7 @@ func TestMiniLM(t *testing.T) {
 	compared := 0
 	for i, text := range golden.Texts {
 		ids := withSpecials(tok, text)
-		if len(ids) > 60 {
+		if len(ids) > 100 {
 			continue
 		}
 		compared++
@@ -54,7 +54,7 @@ func TestMiniLM(t *testing.T) {
 			t.Errorf("text %d of %d tokens: off by %v, limit %v", i, len(ids), d, maxAbs)
 		}
 	}
-	if compared < 19 {
+	if compared < 20 {
 		t.Errorf("only %d texts of %d compared", compared, len(golden.Texts))
 	}
 }

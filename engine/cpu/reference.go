@@ -8,210 +8,166 @@ import (
 )
 
 // Reference is the plain Go encoder that defines the right answer. It holds all
-// weights in memory as float32 and nothing of the model it was made from. It is
-// safe for concurrent use; rows are the unit to spread over processors.
+// weights in memory, float32 or int8, and nothing of the model it was made from. It
+// is safe for concurrent use; a single row is spread over the processors too, and
+// its result does not depend on how many there are.
 type Reference struct {
 	name      string
-	vocab     int
-	positions int
-	hidden    int
+	positions int // longest row
+	types     int // token types
+	dim       int // of the output
+
+	embedding embedding
+	relative  relativeBias
+	layers    []layer
+	finalNorm norm
 	pooling   model.Pooling
+	head      []headLayer
 	normalize bool
-
-	word, position, tokenType []float32
-	embedNorm                 norm
-	layers                    []layer
 }
 
-// norm, linear and layer are model.Norm, Linear and Layer with their weights.
-type norm struct {
-	weight, bias []float32
-	eps          float64
+// embedding is model.Embedding with its tables; a nil table is none.
+type embedding struct {
+	word, position, tokenType []float32 // [rows, dim]
+	vocab, dim                int
+	firstPosition             int
+	norm                      norm
 }
 
-type linear struct {
-	weight, bias []float32 // weight is [out, in]
-	in, out      int
+// headLayer is model.HeadLayer with its weights; without a weight the linear map is
+// left out.
+type headLayer struct {
+	linear linear
+	act    func(float64) float64
+	norm   norm
 }
 
-type layer struct {
-	query, key, value, output linear
-	heads, headDim            int
-	attentionNorm             norm
-	up, down                  linear
-	outputNorm                norm
-}
+// Dim is the number of values in an output: of a vector, or 1 logit.
+func (r *Reference) Dim() int { return r.dim }
 
-// NewReference reads the model's weights. The model may be closed afterwards.
-func NewReference(m *model.Model) (*Reference, error) {
-	r := &Reference{
-		name: m.Name, vocab: m.Config.Vocab, positions: m.MaxPositions(), hidden: m.Dim(),
-		pooling: m.Pooling, normalize: m.Normalize, layers: make([]layer, len(m.Layers)),
+// Encode gives the output for one row of token ids, special tokens in place and
+// no padding: the vector of a text, or the logit of a pair. types holds the token
+// type of every id; nil means all 0. The caller owns the result. A row that is
+// empty, longer than the model's positions, or holds an id or a type that the model
+// does not have is refused.
+func (r *Reference) Encode(ids []int32, types []uint8) ([]float32, error) {
+	if err := r.check(ids, types); err != nil {
+		return nil, fmt.Errorf("encode with %s: %w: %w", r.name, ErrRow, err)
 	}
-	if r.pooling != model.PoolMean && r.pooling != model.PoolCLS {
-		return nil, fmt.Errorf("%w: pooling %q", ErrUnsupported, r.pooling)
+	x := r.embedding.apply(ids, types)
+	bias := r.relative.forRow(len(ids))
+	var room room
+	for i := range r.layers {
+		r.layers[i].apply(x, len(ids), bias, &room)
 	}
-	l := loader{w: m.Weights}
-	e := m.Embedding
-	r.word, r.position, r.tokenType = l.read(e.Word.Weight), l.read(e.Position.Weight), l.read(e.Type.Weight)
-	r.embedNorm = l.norm(e.Norm)
-	for i, d := range m.Layers {
-		if d.FeedForward.Act != model.GELU {
-			return nil, fmt.Errorf("%w: activation %q", ErrUnsupported, d.FeedForward.Act)
-		}
-		r.layers[i] = layer{
-			query: l.linear(d.Attention.Query), key: l.linear(d.Attention.Key),
-			value: l.linear(d.Attention.Value), output: l.linear(d.Attention.Output),
-			heads: d.Attention.Heads, headDim: d.Attention.HeadDim,
-			attentionNorm: l.norm(d.AttentionNorm),
-			up:            l.linear(d.FeedForward.Up), down: l.linear(d.FeedForward.Down),
-			outputNorm: l.norm(d.OutputNorm),
-		}
+	r.finalNorm.apply(x)
+	v := pool(x, r.embedding.dim, r.pooling)
+	for i := range r.head {
+		v = r.head[i].apply(v)
 	}
-	if l.err != nil {
-		return nil, fmt.Errorf("load reference encoder of %s: %w", m.Name, l.err)
+	if r.normalize {
+		toUnit(v)
 	}
-	return r, nil
-}
-
-// loader reads tensors and keeps the first error.
-type loader struct {
-	w   *model.Weights
-	err error
-}
-
-func (l *loader) read(name string) []float32 {
-	if l.err != nil {
-		return nil
+	out := make([]float32, len(v))
+	for i, s := range v {
+		out[i] = float32(s)
 	}
-	var v []float32
-	v, l.err = l.w.Float32(name)
-	return v
+	return out, nil
 }
 
-func (l *loader) norm(n model.Norm) norm {
-	return norm{weight: l.read(n.Weight), bias: l.read(n.Bias), eps: n.Eps}
-}
-
-func (l *loader) linear(d model.Linear) linear {
-	return linear{weight: l.read(d.Weight), bias: l.read(d.Bias), in: d.In, out: d.Out}
-}
-
-// Dim is the number of values in a vector.
-func (r *Reference) Dim() int { return r.hidden }
-
-// Encode gives the vector of one row of token ids, special tokens in place and
-// no padding; all token types are 0. The caller owns the result. A row that is
-// empty, longer than the model's positions, or holds an id outside the
-// vocabulary is refused.
-func (r *Reference) Encode(ids []int32) ([]float32, error) {
+func (r *Reference) check(ids []int32, types []uint8) error {
 	if len(ids) == 0 {
-		return nil, fmt.Errorf("encode with %s: %w: it has no tokens", r.name, ErrRow)
+		return fmt.Errorf("it has no tokens")
 	}
 	if len(ids) > r.positions {
-		return nil, fmt.Errorf("encode with %s: %w: it has %d tokens, the model has %d positions", r.name, ErrRow, len(ids), r.positions)
+		return fmt.Errorf("it has %d tokens, the model has %d positions", len(ids), r.positions)
 	}
 	for i, id := range ids {
-		if id < 0 || int(id) >= r.vocab {
-			return nil, fmt.Errorf("encode with %s: %w: token %d is id %d, the vocabulary ends at %d", r.name, ErrRow, i, id, r.vocab-1)
+		if id < 0 || int(id) >= r.embedding.vocab {
+			return fmt.Errorf("token %d is id %d, the vocabulary ends at %d", i, id, r.embedding.vocab-1)
 		}
 	}
-	x := r.embed(ids)
-	for i := range r.layers {
-		x = r.layers[i].forward(x)
+	if types != nil && len(types) != len(ids) {
+		return fmt.Errorf("it has %d tokens and %d token types", len(ids), len(types))
 	}
-	return r.pool(x, len(ids)), nil
+	for i, t := range types {
+		if int(t) >= r.types {
+			return fmt.Errorf("token %d is of type %d, the model's last is %d", i, t, r.types-1)
+		}
+	}
+	return nil
 }
 
-// embed sums the token, position and segment embeddings and normalises.
-func (r *Reference) embed(ids []int32) []float32 {
-	d := r.hidden
-	x := make([]float32, len(ids)*d)
+// apply gives the states before the first layer, [tokens, dim].
+func (e *embedding) apply(ids []int32, types []uint8) []float64 {
+	x := make([]float64, len(ids)*e.dim)
 	for i, id := range ids {
-		word, position := r.word[int(id)*d:][:d], r.position[i*d:][:d]
-		for j := range d {
-			x[i*d+j] = float32(float64(word[j]) + float64(position[j]) + float64(r.tokenType[j]))
+		state := x[i*e.dim:][:e.dim]
+		e.add(state, e.word, int(id))
+		e.add(state, e.position, e.firstPosition+i)
+		if types == nil {
+			e.add(state, e.tokenType, 0)
+		} else {
+			e.add(state, e.tokenType, int(types[i]))
 		}
 	}
-	r.embedNorm.apply(x)
+	e.norm.apply(x)
 	return x
 }
 
-// forward is one encoder block: LayerNorm(x + MultiHead(x)), then
-// LayerNorm(a + FFN(a)).
-func (l *layer) forward(x []float32) []float32 {
-	a := l.output.apply(l.multiHead(x))
-	add(a, x)
-	l.attentionNorm.apply(a)
+// add adds a row of a table to a state.
+func (e *embedding) add(state []float64, table []float32, row int) {
+	if table == nil {
+		return
+	}
+	for j, v := range table[row*e.dim:][:e.dim] {
+		state[j] += float64(v)
+	}
+}
 
-	h := l.up.apply(a)
-	gelu(h)
-	y := l.down.apply(h)
-	add(y, a)
-	l.outputNorm.apply(y)
+// pool makes one vector of the states of dim values, as the model's card says.
+func pool(x []float64, dim int, by model.Pooling) []float64 {
+	v := append([]float64{}, x[:dim]...)
+	switch by {
+	case model.PoolLast:
+		copy(v, x[len(x)-dim:])
+	case model.PoolMax:
+		for i, s := range x {
+			v[i%dim] = max(v[i%dim], s)
+		}
+	case model.PoolMean:
+		for i := dim; i < len(x); i += dim {
+			add(v, x[i:][:dim])
+		}
+		for j := range v {
+			v[j] /= float64(len(x) / dim)
+		}
+	}
+	return v
+}
+
+func (h *headLayer) apply(x []float64) []float64 {
+	y := x
+	if h.linear.out > 0 {
+		y = make([]float64, h.linear.out)
+		h.linear.apply(y, x)
+	}
+	for i, v := range y {
+		y[i] = h.act(v)
+	}
+	h.norm.apply(y)
 	return y
 }
 
-// multiHead is scaled dot-product attention of each head over the whole row,
-// softmax(Q·Kᵀ/√headDim)·V, the heads side by side.
-func (l *layer) multiHead(x []float32) []float32 {
-	q, k, v := l.query.apply(x), l.key.apply(x), l.value.apply(x)
-	d, hd := l.query.out, l.headDim
-	n := len(q) / d
-	out := make([]float32, n*d)
-	var (
-		scores  = make([]float64, n*n)
-		qh, kh  = make([]float64, n*hd), make([]float64, n*hd)
-		vt, mix = make([]float64, hd*n), make([]float64, n*hd)
-		scale   = 1 / math.Sqrt(float64(hd))
-	)
-	for h := range l.heads {
-		for i := range n {
-			for j := range hd {
-				at := i*d + h*hd + j
-				qh[i*hd+j] = float64(q[at]) * scale
-				kh[i*hd+j] = float64(k[at])
-				vt[j*n+i] = float64(v[at])
-			}
-		}
-		mulTransposed(scores, qh, kh, n, n, hd)
-		for i := range n {
-			softmax(scores[i*n:][:n])
-		}
-		mulTransposed(mix, scores, vt, n, hd, n)
-		for i := range n {
-			for j := range hd {
-				out[i*d+h*hd+j] = float32(mix[i*hd+j])
-			}
-		}
+// toUnit divides v by its length. A vector of zeros stays one, as in PyTorch's
+// normalize.
+func toUnit(v []float64) {
+	var square float64
+	for _, s := range v {
+		square += s * s
 	}
-	return out
-}
-
-// pool makes one vector of the n token states, as the model's card says.
-func (r *Reference) pool(x []float32, n int) []float32 {
-	d := r.hidden
-	sum := make([]float64, d)
-	if r.pooling == model.PoolCLS {
-		n = 1 // the mean over the first token alone is its state
+	length := max(math.Sqrt(square), 1e-12)
+	for i := range v {
+		v[i] /= length
 	}
-	for i := range n {
-		for j := range d {
-			sum[j] += float64(x[i*d+j])
-		}
-	}
-	scale := 1 / float64(n)
-	if r.normalize {
-		var square float64
-		for _, s := range sum {
-			square += s * s
-		}
-		// A vector of zeros stays one, as in PyTorch's normalize.
-		scale = 1 / max(math.Sqrt(square), 1e-12*float64(n))
-	}
-	vec := make([]float32, d)
-	for j, s := range sum {
-		vec[j] = float32(s * scale)
-	}
-	return vec
 }

@@ -3,7 +3,9 @@ package cpu
 import (
 	"errors"
 	"math"
-	"math/rand/v2"
+	"path/filepath"
+	"runtime"
+	"slices"
 	"sync"
 	"testing"
 
@@ -39,7 +41,7 @@ func load(t testing.TB, dir string) *Reference {
 
 func encode(t testing.TB, r *Reference, ids []int32) []float32 {
 	t.Helper()
-	v, err := r.Encode(ids)
+	v, err := r.Encode(ids, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,14 +69,25 @@ func furthest(a, b []float32) float64 {
 	return d
 }
 
+// TestGoldens compares every checkpoint that has outputs of transformers, each row
+// alone.
 func TestGoldens(t *testing.T) {
-	for _, dir := range []string{tinyMean, tinyCLS} {
-		r, g := load(t, dir), modeltest.ReadGolden(t, dir)
-		for i, ids := range g.InputIDs {
-			if d := furthest(encode(t, r, ids), g.Embeddings[i]); !(d <= maxAbs) {
-				t.Errorf("%s: row %d of %d tokens is off by %v, limit %v", dir, i, len(ids), d, maxAbs)
+	for _, dir := range modeltest.Goldens(t) {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			r, g := load(t, dir), modeltest.ReadGolden(t, dir)
+			for i, want := range g.Outputs() {
+				v, err := r.Encode(g.InputIDs[i], g.Types(i))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(v) != len(want) || len(v) != r.Dim() {
+					t.Fatalf("%d values, Dim is %d, the golden has %d", len(v), r.Dim(), len(want))
+				}
+				if d := furthest(v, want); !(d <= maxAbs) {
+					t.Errorf("row %d of %d tokens is off by %v, limit %v", i, len(g.InputIDs[i]), d, maxAbs)
+				}
 			}
-		}
+		})
 	}
 }
 
@@ -164,41 +177,113 @@ func TestTokenTypeOneIsUnused(t *testing.T) {
 func TestEncodeRefuses(t *testing.T) {
 	r := load(t, tinyMean)
 	for _, c := range []struct {
-		ids  []int32
-		want string
+		ids   []int32
+		types []uint8
+		want  string
 	}{
-		{nil, "encode with tiny-bert-mean: bad row: it has no tokens"},
-		{make([]int32, 81), "encode with tiny-bert-mean: bad row: it has 81 tokens, the model has 80 positions"},
-		{[]int32{101, 500}, "encode with tiny-bert-mean: bad row: token 1 is id 500, the vocabulary ends at 499"},
-		{[]int32{-1}, "encode with tiny-bert-mean: bad row: token 0 is id -1, the vocabulary ends at 499"},
+		{nil, nil, "encode with tiny-bert-mean: bad row: it has no tokens"},
+		{make([]int32, 81), nil, "encode with tiny-bert-mean: bad row: it has 81 tokens, the model has 80 positions"},
+		{[]int32{101, 500}, nil, "encode with tiny-bert-mean: bad row: token 1 is id 500, the vocabulary ends at 499"},
+		{[]int32{-1}, nil, "encode with tiny-bert-mean: bad row: token 0 is id -1, the vocabulary ends at 499"},
+		{[]int32{1, 2, 3}, []uint8{0, 1}, "encode with tiny-bert-mean: bad row: it has 3 tokens and 2 token types"},
+		{[]int32{1, 2, 3}, []uint8{0, 1, 2}, "encode with tiny-bert-mean: bad row: token 2 is of type 2, the model's last is 1"},
 	} {
-		if _, err := r.Encode(c.ids); err == nil || err.Error() != c.want || !errors.Is(err, ErrRow) {
+		if _, err := r.Encode(c.ids, c.types); err == nil || err.Error() != c.want || !errors.Is(err, ErrRow) {
 			t.Errorf("%d ids: got %v, want %s", len(c.ids), err, c.want)
 		}
 	}
 	encode(t, r, make([]int32, 80))
 }
 
+func TestTypesMatter(t *testing.T) {
+	r, ids := load(t, tinyMean), []int32{101, 7, 102, 9, 102}
+	none := encode(t, r, ids)
+	zero, err := r.Encode(ids, make([]uint8, 5))
+	if err != nil || furthest(zero, none) != 0 {
+		t.Errorf("types of 0 against none: %v, off by %v", err, furthest(zero, none))
+	}
+	pair, err := r.Encode(ids, []uint8{0, 0, 0, 1, 1})
+	if err != nil || furthest(pair, none) < 1e-3 {
+		t.Errorf("a pair against one text: %v, off by %v", err, furthest(pair, none))
+	}
+}
+
+// TestNewReferenceRefuses changes a description so that it no longer fits.
 func TestNewReferenceRefuses(t *testing.T) {
-	m, err := model.Open(tinyMean)
-	if err != nil {
-		t.Fatal(err)
+	for _, c := range []struct {
+		want   string
+		change func(m *model.Model)
+	}{
+		{`unsupported by the reference encoder: pooling "weighted"`, func(m *model.Model) { m.Pooling = "weighted" }},
+		{`layer 1: unsupported by the reference encoder: activation "swish"`, func(m *model.Model) { m.Layers[1].FeedForward.Act = "swish" }},
+		{`unsupported by the reference encoder: activation "swish"`, func(m *model.Model) { m.Head = []model.HeadLayer{{Act: "swish"}} }},
+		{"bad description: no table of words", func(m *model.Model) { m.Embedding.Word = model.Table{} }},
+		{"bad description: 80 positions from row 2 of a table of 80", func(m *model.Model) { m.Embedding.FirstPosition = 2 }},
+		{"bad description: tensor embeddings.token_type_embeddings.weight has 128 values, described are 192", func(m *model.Model) { m.Embedding.Type.Rows = 3 }},
+		{"bad description: table embeddings.token_type_embeddings.weight has rows of 32 values, expected are 64", func(m *model.Model) { m.Embedding.Type.Dim = 32 }},
+		{"layer 2: bad description: map encoder.layer.2.output.dense.weight is 64 × 128, expected is 64 × 64", func(m *model.Model) {
+			m.Layers[2].FeedForward.Up = m.Layers[2].Attention.Query
+		}},
+		{"layer 0: bad description: map encoder.layer.0.attention.self.key.weight has rows 64 to 128 of 64, 64 values each", func(m *model.Model) {
+			m.Layers[0].Attention.Key.Row, m.Layers[0].Attention.Key.Rows = 64, 64
+		}},
+		{"layer 0: bad description: tensor encoder.layer.0.attention.self.key.bias has 64 values, described are 128", func(m *model.Model) {
+			m.Layers[0].Attention.Key.Row, m.Layers[0].Attention.Key.Weight = 64, "encoder.layer.0.intermediate.dense.weight"
+		}},
+		{"layer 0: bad description: 4 heads of 16 values, 3 heads of keys", func(m *model.Model) { m.Layers[0].Attention.KVHeads = 3 }},
+		{"layer 0: bad description: 17 values rotated in heads of 16", func(m *model.Model) { m.Layers[0].Attention.Rope.Dim = 17 }},
+		{"bad description: 2 buckets of distances up to 128", func(m *model.Model) {
+			m.RelativeBias = model.RelativeBias{Table: model.Table{Weight: "embeddings.token_type_embeddings.weight", Rows: 2, Dim: 4}, MaxDistance: 128}
+		}},
+		{"bad description: table embeddings.token_type_embeddings.weight is for 8 heads, a layer has 4", func(m *model.Model) {
+			m.RelativeBias = model.RelativeBias{Table: model.Table{Weight: "embeddings.token_type_embeddings.weight", Rows: 16, Dim: 8}, MaxDistance: 128}
+		}},
+		{"bad description: map encoder.layer.0.output.dense.weight is 64 × 128, expected is 64 × 64", func(m *model.Model) {
+			m.Head = []model.HeadLayer{{Linear: m.Layers[0].FeedForward.Down}}
+		}},
+	} {
+		m, err := model.Open(tinyMean)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.change(m)
+		if _, err := NewReference(m); err == nil || err.Error() != "load reference encoder of tiny-bert-mean: "+c.want {
+			t.Errorf("got %v, want %s", err, c.want)
+		}
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := NewReference(m); err == nil {
+			t.Error("weights of a closed model were read")
+		}
 	}
-	m.Pooling = "max"
-	if _, err := NewReference(m); !errors.Is(err, ErrUnsupported) {
-		t.Errorf("pooling max: %v", err)
-	}
-	m.Pooling = model.PoolMean
-	m.Layers[1].FeedForward.Act = "relu"
-	if _, err := NewReference(m); !errors.Is(err, ErrUnsupported) {
-		t.Errorf("activation relu: %v", err)
-	}
-	m.Layers[1].FeedForward.Act = model.GELU
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := NewReference(m); err == nil {
-		t.Error("weights of a closed model were read")
+}
+
+// TestProcessorsDoNotMatter encodes rows of made-up models with other numbers of
+// processors: every bit stays.
+func TestProcessorsDoNotMatter(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	for seed := range uint64(8) {
+		c := makeUp(t, 1000+seed)
+		ids, types := c.row(1 + int(80*seed))
+		r, err := NewReference(c.Model)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var first []float32
+		for _, procs := range []int{1, 2, 3, 8} {
+			runtime.GOMAXPROCS(procs)
+			v, err := r.Encode(ids, types)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if first == nil {
+				first = v
+			}
+			if !slices.Equal(v, first) {
+				t.Errorf("model %d: %d processors give another output than one", seed, procs)
+			}
+		}
 	}
 }
 
@@ -208,7 +293,7 @@ func TestConcurrentUse(t *testing.T) {
 	for range 4 {
 		wg.Go(func() {
 			for i, ids := range g.InputIDs {
-				v, err := r.Encode(ids)
+				v, err := r.Encode(ids, nil)
 				if err != nil || furthest(v, g.Embeddings[i]) > maxAbs {
 					t.Errorf("row %d: %v", i, err)
 				}
@@ -216,64 +301,6 @@ func TestConcurrentUse(t *testing.T) {
 		})
 	}
 	wg.Wait()
-}
-
-// naiveMul is mulTransposed's comment.
-func naiveMul(dst, a, b []float64, m, n, k int) {
-	for i := range m {
-		for j := range n {
-			var s float64
-			for c := range k {
-				s += a[i*k+c] * b[j*k+c]
-			}
-			dst[i*n+j] = s
-		}
-	}
-}
-
-func FuzzMulTransposed(f *testing.F) {
-	for _, s := range [][4]uint64{{1, 1, 1, 1}, {2, 3, 5, 7}, {3, 8, 4, 64}, {4, 0, 3, 2}, {5, 5, 9, 0}} {
-		f.Add(s[0], s[1], s[2], s[3])
-	}
-	f.Fuzz(func(t *testing.T, seed, m0, n0, k0 uint64) {
-		m, n, k := int(m0%20), int(n0%20), int(k0%70)
-		rng := rand.New(rand.NewPCG(seed, 0))
-		fill := func(n int) []float64 {
-			v := make([]float64, n)
-			for i := range v {
-				v[i] = float64(rng.IntN(201) - 100) // sums are exact in any order, fused or not
-			}
-			return v
-		}
-		a, b := fill(m*k), fill(n*k)
-		const guard = 12345
-		got, want := append(fill(m*n), guard), append(fill(m*n), guard)
-		mulTransposed(got[:m*n], a, b, m, n, k)
-		naiveMul(want, a, b, m, n, k)
-		for i := range want {
-			if got[i] != want[i] {
-				t.Fatalf("m %d, n %d, k %d: element %d is %v, want %v", m, n, k, i, got[i], want[i])
-			}
-		}
-	})
-}
-
-func TestSoftmaxAndGELU(t *testing.T) {
-	x := []float64{1000, 1000, 1000 - math.Ln2}
-	softmax(x)
-	for i, want := range []float64{0.4, 0.4, 0.2} {
-		if math.Abs(x[i]-want) > 1e-12 {
-			t.Errorf("softmax %v, want %v at %d", x, want, i)
-		}
-	}
-	// x·Φ(x), Φ(1) = 0.841344746…; the tanh approximation gives 0.841192 at 1.
-	y := []float32{0, 1, -1, 10, -20}
-	gelu(y)
-	for i, want := range []float32{0, 0.8413447, -0.15865526, 10, 0} {
-		if math.Abs(float64(y[i]-want)) > 1e-7 {
-			t.Errorf("gelu %v, want %v at %d", y, want, i)
-		}
-	}
 }
 
 func BenchmarkReference(b *testing.B) {

@@ -1,168 +1,119 @@
 package model
 
-import (
-	"fmt"
-	"strconv"
-	"strings"
-)
+import "strconv"
 
-// bertPrefixes are the prefixes of tensor names: none when the file was saved
-// from BertModel, "bert." when from a model with a head.
-var bertPrefixes = []string{"", "bert."}
+var bertFamily = family{
+	Family: Family{
+		Name:      "BERT",
+		ModelType: "bert",
+		Embedders: []string{"BertModel", "BertForMaskedLM", "BertForPreTraining"},
+		Rerankers: []string{"BertForSequenceClassification"},
+		Checked:   "mean, CLS, max; Dense modules; reranker; all-MiniLM-L6-v2 itself",
+	},
+	prefixes:  []string{"", "bert."},
+	words:     "embeddings.word_embeddings.weight",
+	layers:    "encoder.layer.",
+	layersKey: "num_hidden_layers",
+	scopes:    []string{"embeddings.", "encoder."},
+	positions: "absolute",
+	read: func(data []byte, c *Config) (layout, error) {
+		l := &bertLayout{c: c}
+		return l, l.read(data, 1e-12)
+	},
+}
 
-// supported lists the architectures, for error messages and Open.
-var supported = []string{"BertModel", "BertForMaskedLM", "BertForPreTraining"}
+// bertConfig is config.json of BERT and of what descends from it.
+type bertConfig struct {
+	Layers    *int     `json:"num_hidden_layers"`
+	Hidden    *int     `json:"hidden_size"`
+	Heads     *int     `json:"num_attention_heads"`
+	FFN       *int     `json:"intermediate_size"`
+	Vocab     *int     `json:"vocab_size"`
+	Positions *int     `json:"max_position_embeddings"`
+	Types     *int     `json:"type_vocab_size"`
+	Act       *string  `json:"hidden_act"`
+	NormEps   *float64 `json:"layer_norm_eps"`
+}
 
-const (
-	bertWords = "embeddings.word_embeddings.weight"
-	bertLayer = "encoder.layer." // then the layer's number, from 0, and a dot
-)
+// sizes gives what every descendant of BERT has, the number of token types apart.
+func (raw *bertConfig) sizes(c *Config) []size {
+	return []size{
+		{"num_hidden_layers", raw.Layers, &c.Layers},
+		{"hidden_size", raw.Hidden, &c.Hidden},
+		{"num_attention_heads", raw.Heads, &c.Heads},
+		{"intermediate_size", raw.FFN, &c.FFN},
+		{"vocab_size", raw.Vocab, &c.Vocab},
+		{"max_position_embeddings", raw.Positions, &c.Positions},
+	}
+}
 
-// describeBERT fills m's layer description (Devlin et al., 2018) from its
-// config, resolves the tensor names against the weights and checks the tensors,
-// one layer after the other: what is allocated is bounded by what the file has,
-// whatever number of layers config.json claims.
-func (m *Model) describeBERT() error {
-	n := bertNames{w: m.Weights}
-	if err := n.findPrefix(); err != nil {
+// finish reads what is not a size; eps is the family's default.
+func (raw *bertConfig) finish(c *Config, eps float64) (err error) {
+	if err := c.heads("hidden_size", "num_attention_heads"); err != nil {
 		return err
 	}
-	m.Embedding = n.embedding(m.Config)
-	if err := m.checkTensors(m.Embedding.uses()); err != nil {
+	if c.Act, err = readActivation("hidden_act", raw.Act); err != nil {
 		return err
 	}
-	for i := range m.Config.Layers {
-		l := n.layer(i, m.Config)
-		if err := m.checkTensors(l.uses()); err != nil {
-			return err
-		}
-		m.Layers = append(m.Layers, l)
+	return c.eps("layer_norm_eps", raw.NormEps, eps)
+}
+
+// bertLayout is BERT (Devlin et al., 2018).
+type bertLayout struct {
+	c     *Config
+	first int // row of the position table for a row's first token
+}
+
+func (l *bertLayout) read(data []byte, eps float64) error {
+	var raw bertConfig
+	if err := decodeConfig(data, &raw); err != nil {
+		return err
 	}
-	return n.checkLeftover(m.Config.Layers)
-}
-
-// bertNames turns the names of the BERT papers' code into those of one file.
-type bertNames struct {
-	w      *Weights
-	prefix string
-}
-
-func (n *bertNames) findPrefix() error {
-	for _, p := range bertPrefixes {
-		if _, ok := n.w.Tensor(p + bertWords); ok {
-			n.prefix = p
-			return nil
-		}
+	if err := readSizes(append(raw.sizes(l.c), size{"type_vocab_size", raw.Types, &l.c.Types})); err != nil {
+		return err
 	}
-	return fmt.Errorf("read weights %s: %w: %s (looked for with the prefixes %q)",
-		n.w.Path, ErrMissingTensor, bertWords, bertPrefixes)
+	return raw.finish(l.c, eps)
 }
 
-func (n *bertNames) embedding(c Config) Embedding {
+func (l *bertLayout) embedding(n *names) Embedding {
+	c := l.c
 	return Embedding{
-		Word:     Table{n.name(bertWords), c.Vocab, c.Hidden},
-		Position: Table{n.name("embeddings.position_embeddings.weight"), c.Positions, c.Hidden},
-		Type:     Table{n.name("embeddings.token_type_embeddings.weight"), c.Types, c.Hidden},
-		Norm:     n.norm("embeddings.LayerNorm", c),
+		Word:          n.table("embeddings.word_embeddings", c.Vocab, c.Hidden),
+		Position:      n.table("embeddings.position_embeddings", c.Positions+l.first, c.Hidden),
+		Type:          n.table("embeddings.token_type_embeddings", c.Types, c.Hidden),
+		FirstPosition: l.first,
+		Norm:          n.norm("embeddings.LayerNorm", c.Hidden, c.NormEps, true),
 	}
 }
 
-// layer describes layer i, counted from 0.
-func (n *bertNames) layer(i int, c Config) Layer {
-	p := fmt.Sprintf("%s%d.", bertLayer, i)
+func (l *bertLayout) layer(n *names, i int) Layer {
+	c, p := l.c, "encoder.layer."+strconv.Itoa(i)+"."
 	return Layer{
 		Attention: Attention{
-			Query:   n.linear(p+"attention.self.query", c.Hidden, c.Hidden),
-			Key:     n.linear(p+"attention.self.key", c.Hidden, c.Hidden),
-			Value:   n.linear(p+"attention.self.value", c.Hidden, c.Hidden),
-			Output:  n.linear(p+"attention.output.dense", c.Hidden, c.Hidden),
+			Query:   n.linear(p+"attention.self.query", c.Hidden, c.Hidden, true),
+			Key:     n.linear(p+"attention.self.key", c.Hidden, c.Hidden, true),
+			Value:   n.linear(p+"attention.self.value", c.Hidden, c.Hidden, true),
+			Output:  n.linear(p+"attention.output.dense", c.Hidden, c.Hidden, true),
 			Heads:   c.Heads,
-			HeadDim: c.Hidden / c.Heads,
+			KVHeads: c.Heads,
+			HeadDim: c.HeadDim,
 		},
-		AttentionNorm: n.norm(p+"attention.output.LayerNorm", c),
+		AttentionNorm: n.norm(p+"attention.output.LayerNorm", c.Hidden, c.NormEps, true),
 		FeedForward: FeedForward{
-			Up:   n.linear(p+"intermediate.dense", c.Hidden, c.FFN),
-			Down: n.linear(p+"output.dense", c.FFN, c.Hidden),
+			Up:   n.linear(p+"intermediate.dense", c.Hidden, c.FFN, true),
+			Down: n.linear(p+"output.dense", c.FFN, c.Hidden, true),
 			Act:  c.Act,
 		},
-		OutputNorm: n.norm(p+"output.LayerNorm", c),
+		OutputNorm: n.norm(p+"output.LayerNorm", c.Hidden, c.NormEps, true),
 	}
 }
 
-func (n *bertNames) name(s string) string { return n.prefix + s }
-
-func (n *bertNames) linear(s string, in, out int) Linear {
-	return Linear{Weight: n.name(s + ".weight"), Bias: n.name(s + ".bias"), In: in, Out: out}
-}
-
-// norm resolves a normalisation, whose tensors checkpoints converted from the
-// first TensorFlow release call gamma and beta.
-func (n *bertNames) norm(s string, c Config) Norm {
-	weight, bias := n.name(s+".weight"), n.name(s+".bias")
-	if _, ok := n.w.Tensor(weight); !ok {
-		if _, old := n.w.Tensor(n.name(s + ".gamma")); old {
-			weight, bias = n.name(s+".gamma"), n.name(s+".beta")
-		}
-	}
-	return Norm{Weight: weight, Bias: bias, Dim: c.Hidden, Eps: c.NormEps}
-}
-
-// checkLeftover refuses weights of layers beyond those that config.json names: a
-// model cut short gives vectors, only others.
-func (n *bertNames) checkLeftover(layers int) error {
-	has, name := 0, ""
-	for _, t := range n.w.tensors {
-		rest, ok := strings.CutPrefix(t.Name, n.prefix+bertLayer)
-		number, _, dot := strings.Cut(rest, ".")
-		i, err := strconv.Atoi(number)
-		if !ok || !dot || err != nil || i < layers {
-			continue
-		}
-		if name == "" {
-			name = t.Name
-		}
-		has = max(has, i+1)
-	}
-	if name == "" {
-		return nil
-	}
-	return fmt.Errorf("read weights %s: %w: tensor %.200q belongs to a layer that config.json does not name: the weights have %d layers, num_hidden_layers is %d",
-		n.w.Path, ErrConfig, name, has, layers)
-}
-
-// checkTensors makes sure that every tensor that is used is in the file, with its
-// shape and an element type that can be computed with.
-func (m *Model) checkTensors(uses []tensorUse) error {
-	for _, u := range uses {
-		t, ok := m.Weights.Tensor(u.name)
-		if !ok {
-			return fmt.Errorf("read weights %s: %w: %s, of shape %s by config.json",
-				m.Weights.Path, ErrMissingTensor, u.name, shapeText(u.shape))
-		}
-		if !sameShape(t.Shape, u.shape) {
-			return fmt.Errorf("read weights %s: %w: tensor %s is %s by config.json, the file has %s",
-				m.Weights.Path, ErrShape, u.name, shapeText(u.shape), shapeText(t.Shape))
-		}
-		if !t.DType.Float() {
-			return fmt.Errorf("read weights %s: %w: tensor %s has dtype %s, needed is one of F32, F16, BF16",
-				m.Weights.Path, ErrUnsupported, u.name, t.DType)
-		}
-	}
-	return nil
-}
-
-func sameShape(a, b []int) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
-}
-
-func shapeText(s []int) string {
-	return strings.ReplaceAll(fmt.Sprint(s), " ", ", ")
+// head is the pooler of pre-training, tanh(W·x + b) of the first state, and one
+// linear map.
+func (l *bertLayout) head(n *names) ([]HeadLayer, Pooling) {
+	d := l.c.Hidden
+	return []HeadLayer{
+		{Linear: n.linear("pooler.dense", d, d, true), Act: Tanh},
+		{Linear: n.outside().linear("classifier", d, 1, true)},
+	}, PoolCLS
 }

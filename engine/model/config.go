@@ -9,68 +9,100 @@ import (
 
 // Config holds the sizes of config.json, checked to be consistent.
 type Config struct {
+	Family       string // as Families names it
 	Architecture string // of the checkpoint, "" when config.json names none
 	ModelType    string
 	Layers       int
 	Hidden       int
-	Heads        int
+	Heads        int // of queries
+	KVHeads      int // of keys and values
+	HeadDim      int
 	FFN          int // width of the feed-forward blocks
 	Vocab        int
 	Positions    int // longest row, special tokens included
-	Types        int // token types
+	Types        int // token types, 0 where the family has none
 	Act          Activation
 	NormEps      float64
-	PadID        int
+	PadID        int // 0 when config.json names none
 }
 
 // maxSize bounds every size in config.json, far above any encoder, so that
 // products of two stay within an int64.
 const maxSize = 1 << 28
 
-// rawConfig is config.json as written; a nil field is absent or null.
-type rawConfig struct {
-	Architectures []string        `json:"architectures"`
-	ModelType     string          `json:"model_type"`
-	Layers        *int            `json:"num_hidden_layers"`
-	Hidden        *int            `json:"hidden_size"`
-	Heads         *int            `json:"num_attention_heads"`
-	FFN           *int            `json:"intermediate_size"`
-	Vocab         *int            `json:"vocab_size"`
-	Positions     *int            `json:"max_position_embeddings"`
-	Types         *int            `json:"type_vocab_size"`
-	Act           *string         `json:"hidden_act"`
-	NormEps       *float64        `json:"layer_norm_eps"`
-	PadID         *int            `json:"pad_token_id"`
-	PositionType  *string         `json:"position_embedding_type"`
-	Decoder       bool            `json:"is_decoder"`
-	Cross         bool            `json:"add_cross_attention"`
-	Quantization  json.RawMessage `json:"quantization_config"`
+// commonConfig is what every family's config.json may say; a nil field is absent or
+// null.
+type commonConfig struct {
+	Architectures []string                   `json:"architectures"`
+	ModelType     string                     `json:"model_type"`
+	Vocab         *int                       `json:"vocab_size"`
+	Positions     *int                       `json:"max_position_embeddings"`
+	PadID         *int                       `json:"pad_token_id"`
+	PositionType  *string                    `json:"position_embedding_type"`
+	Decoder       bool                       `json:"is_decoder"`
+	Cross         bool                       `json:"add_cross_attention"`
+	Quantization  json.RawMessage            `json:"quantization_config"`
+	NumLabels     *int                       `json:"num_labels"`
+	Labels        map[string]json.RawMessage `json:"id2label"`
+	Synthetic     *Synthetic                 `json:"encbench_synthetic"`
+}
+
+// Synthetic is what a directory of random weights says of itself, under
+// encbench_synthetic in config.json.
+type Synthetic struct {
+	Shape     string `json:"shape"`     // name of the model whose sizes it has
+	Seed      int64  `json:"seed"`      // of the weights
+	Tokenizer string `json:"tokenizer"` // SyntheticReal or SyntheticStandIn
+}
+
+// The tokenizers of synthetic directories.
+const (
+	SyntheticReal    = "real"     // of the model whose sizes it has
+	SyntheticStandIn = "stand-in" // trained by encbench
+)
+
+// described is what config.json says, as far as a family understands it.
+type described struct {
+	config    Config
+	family    *family
+	reranker  bool   // by the architecture: a classifier of pairs
+	labels    int    // of the classifier
+	layout    layout // the family's names and shapes
+	synthetic *Synthetic
 }
 
 // parseConfig reads config.json: first the family, which says what the rest
 // means, then everything the layer description needs.
-func parseConfig(data []byte) (Config, error) {
-	var raw rawConfig
+func parseConfig(data []byte) (described, error) {
+	var raw commonConfig
 	if err := decode(data, &raw); err != nil {
-		return Config{}, fmt.Errorf("%w: %w", ErrConfig, err)
+		return described{}, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	c := Config{ModelType: raw.ModelType}
+	d := described{config: Config{ModelType: raw.ModelType}, labels: raw.labels(), synthetic: raw.Synthetic}
 	if len(raw.Architectures) > 0 {
-		c.Architecture = raw.Architectures[0]
+		d.config.Architecture = raw.Architectures[0]
 	}
-	if err := c.checkFamily(); err != nil {
-		return Config{}, err
+	if err := d.findFamily(); err != nil {
+		return described{}, err
 	}
-	if err := raw.refuse(); err != nil {
-		return Config{}, err
+	if err := raw.refuse(d.family); err != nil {
+		return described{}, err
 	}
-	if err := raw.sizes(&c); err != nil {
-		return Config{}, err
+	l, err := d.family.read(data, &d.config)
+	if err != nil {
+		return described{}, err
 	}
-	return c, nil
+	d.layout, d.config.Family = l, d.family.Name
+	if err := raw.pad(&d.config); err != nil {
+		return described{}, err
+	}
+	return d, raw.Synthetic.check()
 }
 
-func (c Config) checkFamily() error {
+// findFamily finds who understands config.json, by model_type, and whether the
+// architecture is one of the family's.
+func (d *described) findFamily() error {
+	c := d.config
 	if c.ModelType == "" {
 		return fmt.Errorf("%w: no model_type", ErrConfig)
 	}
@@ -78,46 +110,78 @@ func (c Config) checkFamily() error {
 	if c.Architecture != "" {
 		named = c.Architecture + ", model_type " + c.ModelType
 	}
-	if c.ModelType != "bert" || (c.Architecture != "" && !slices.Contains(supported, c.Architecture)) {
-		return fmt.Errorf("%w: architecture %s; supported are %s, of model_type bert",
-			ErrUnsupported, named, strings.Join(supported, ", "))
+	var types []string
+	for i := range families {
+		f := &families[i]
+		types = append(types, f.ModelType)
+		if f.ModelType != c.ModelType {
+			continue
+		}
+		d.family = f
+		d.reranker = slices.Contains(f.Rerankers, c.Architecture)
+		if c.Architecture == "" || d.reranker || slices.Contains(f.Embedders, c.Architecture) {
+			return nil
+		}
+		return fmt.Errorf("%w: architecture %s; of this type supported are %s",
+			ErrUnsupported, named, strings.Join(append(slices.Clone(f.Embedders), f.Rerankers...), ", "))
 	}
-	return nil
+	return fmt.Errorf("%w: architecture %s; supported model types are %s",
+		ErrUnsupported, named, strings.Join(types, ", "))
 }
 
-// refuse names what BERT's config.json can ask for and nothing here computes.
-func (raw *rawConfig) refuse() error {
+// refuse names what config.json can ask for and nothing here computes.
+func (raw *commonConfig) refuse(f *family) error {
 	switch {
-	case raw.PositionType != nil && *raw.PositionType != "absolute":
-		return fmt.Errorf("%w: position_embedding_type %q; supported is absolute", ErrUnsupported, *raw.PositionType)
+	case raw.PositionType != nil && f.positions != "" && *raw.PositionType != f.positions:
+		return fmt.Errorf("%w: position_embedding_type %q; supported is %s", ErrUnsupported, *raw.PositionType, f.positions)
 	case raw.Decoder:
 		return fmt.Errorf("%w: is_decoder is true; supported are encoders", ErrUnsupported)
 	case raw.Cross:
 		return fmt.Errorf("%w: add_cross_attention is true; supported are encoders", ErrUnsupported)
 	case len(raw.Quantization) > 0 && string(raw.Quantization) != "null":
 		return fmt.Errorf("%w: quantization_config is set; supported are unquantized weights", ErrUnsupported)
-	case raw.Act == nil:
-		return fmt.Errorf("%w: no hidden_act", ErrConfig)
-	case *raw.Act != string(GELU):
-		return fmt.Errorf("%w: hidden_act %q; supported is %s (by the error function)", ErrUnsupported, *raw.Act, GELU)
 	}
 	return nil
 }
 
-func (raw *rawConfig) sizes(c *Config) error {
-	for _, f := range []struct {
-		name string
-		from *int
-		to   *int
-	}{
-		{"num_hidden_layers", raw.Layers, &c.Layers},
-		{"hidden_size", raw.Hidden, &c.Hidden},
-		{"num_attention_heads", raw.Heads, &c.Heads},
-		{"intermediate_size", raw.FFN, &c.FFN},
-		{"vocab_size", raw.Vocab, &c.Vocab},
-		{"max_position_embeddings", raw.Positions, &c.Positions},
-		{"type_vocab_size", raw.Types, &c.Types},
-	} {
+// labels counts the classes of a classifier: two where config.json does not say, as
+// transformers has it.
+func (raw *commonConfig) labels() int {
+	switch {
+	case raw.Labels != nil:
+		return len(raw.Labels)
+	case raw.NumLabels != nil:
+		return *raw.NumLabels
+	}
+	return 2
+}
+
+func (raw *commonConfig) pad(c *Config) error {
+	if raw.PadID != nil {
+		c.PadID = *raw.PadID
+	}
+	if c.PadID < 0 || c.PadID >= c.Vocab {
+		return fmt.Errorf("%w: pad_token_id %d lies outside the vocabulary of %d", ErrConfig, c.PadID, c.Vocab)
+	}
+	return nil
+}
+
+func (s *Synthetic) check() error {
+	if s == nil || s.Tokenizer == SyntheticReal || s.Tokenizer == SyntheticStandIn {
+		return nil
+	}
+	return fmt.Errorf("%w: encbench_synthetic.tokenizer is %q, must be %s or %s", ErrConfig, s.Tokenizer, SyntheticReal, SyntheticStandIn)
+}
+
+// size is one size of config.json and where it goes.
+type size struct {
+	name string
+	from *int
+	to   *int
+}
+
+func readSizes(sizes []size) error {
+	for _, f := range sizes {
 		if f.from == nil {
 			return fmt.Errorf("%w: no %s", ErrConfig, f.name)
 		}
@@ -126,21 +190,46 @@ func (raw *rawConfig) sizes(c *Config) error {
 		}
 		*f.to = *f.from
 	}
+	return nil
+}
+
+// heads splits the states among the heads; the names are those of the two sizes.
+func (c *Config) heads(hidden, heads string) error {
 	if c.Hidden%c.Heads != 0 {
-		return fmt.Errorf("%w: hidden_size %d is not a multiple of num_attention_heads %d", ErrConfig, c.Hidden, c.Heads)
+		return fmt.Errorf("%w: %s %d is not a multiple of %s %d", ErrConfig, hidden, c.Hidden, heads, c.Heads)
 	}
-	c.Act, c.NormEps = GELU, 1e-12 // the family's default
-	if raw.NormEps != nil {
-		c.NormEps = *raw.NormEps
+	c.KVHeads, c.HeadDim = c.Heads, c.Hidden/c.Heads
+	return nil
+}
+
+// eps reads the constant of the normalisations; byDefault is the family's own.
+func (c *Config) eps(name string, from *float64, byDefault float64) error {
+	c.NormEps = byDefault
+	if from != nil {
+		c.NormEps = *from
 	}
 	if !(c.NormEps >= 0 && c.NormEps < 1) {
-		return fmt.Errorf("%w: layer_norm_eps is %v, must be at least 0 and below 1", ErrConfig, c.NormEps)
-	}
-	if raw.PadID != nil {
-		c.PadID = *raw.PadID
-	}
-	if c.PadID < 0 || c.PadID >= c.Vocab {
-		return fmt.Errorf("%w: pad_token_id %d lies outside the vocabulary of %d", ErrConfig, c.PadID, c.Vocab)
+		return fmt.Errorf("%w: %s is %v, must be at least 0 and below 1", ErrConfig, name, c.NormEps)
 	}
 	return nil
+}
+
+// activations are the names that transformers has for what is computed here. Its
+// names for the tanh approximation differ in the order of the multiplications.
+var activations = map[string]Activation{
+	"gelu": GELU, "gelu_python": GELU,
+	"gelu_new": GELUTanh, "gelu_pytorch_tanh": GELUTanh, "gelu_python_tanh": GELUTanh, "gelu_fast": GELUTanh, "gelu_accurate": GELUTanh,
+	"silu": SiLU, "swish": SiLU,
+	"relu": ReLU, "tanh": Tanh,
+}
+
+func readActivation(name string, from *string) (Activation, error) {
+	if from == nil {
+		return "", fmt.Errorf("%w: no %s", ErrConfig, name)
+	}
+	act, ok := activations[*from]
+	if !ok {
+		return "", fmt.Errorf("%w: %s %q; supported are gelu, gelu_new, gelu_pytorch_tanh, silu, relu, tanh", ErrUnsupported, name, *from)
+	}
+	return act, nil
 }

@@ -13,12 +13,16 @@ const (
 	F32  DType = "F32"
 	F16  DType = "F16"
 	BF16 DType = "BF16"
+	I8   DType = "I8" // only with scales beside it: Linear.Scale
 )
+
+// ScaleSuffix ends the name of the scales of an int8 weight, after the weight's own.
+const ScaleSuffix = "_scale"
 
 // dtypeBytes gives the size of each element type of the safetensors format that
 // has whole bytes.
 var dtypeBytes = map[DType]int64{
-	"BOOL": 1, "U8": 1, "I8": 1, "F8_E5M2": 1, "F8_E4M3": 1, "F8_E8M0": 1,
+	"BOOL": 1, "U8": 1, I8: 1, "F8_E5M2": 1, "F8_E4M3": 1, "F8_E8M0": 1,
 	"F8_E4M3FNUZ": 1, "F8_E5M2FNUZ": 1,
 	"I16": 2, "U16": 2, F16: 2, BF16: 2,
 	"I32": 4, "U32": 4, F32: 4,

@@ -41,6 +41,12 @@ func decodeAt(path string, data []byte, v reflect.Value) error {
 			return explained(path, err)
 		}
 		for i := range v.NumField() {
+			if v.Type().Field(i).Anonymous {
+				if err := decodeAt(path, data, v.Field(i)); err != nil {
+					return err
+				}
+				continue
+			}
 			name := v.Type().Field(i).Tag.Get("json")
 			raw, ok := object[name]
 			if name == "" || !ok {
@@ -109,4 +115,12 @@ func expected(t reflect.Type) string {
 		return "an object"
 	}
 	panic("model: no JSON is read into " + t.String())
+}
+
+// decodeConfig decodes the part of config.json that one family reads.
+func decodeConfig(data []byte, v any) error {
+	if err := decode(data, v); err != nil {
+		return fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	return nil
 }

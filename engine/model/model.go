@@ -8,17 +8,28 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // Options are what a user may say about a model directory.
 type Options struct {
 	// Pooling is used where the directory has no modules.json; the vectors are
-	// then L2-normalised. "" makes a missing modules.json an error.
+	// then L2-normalised. "" makes a missing modules.json an error, of a reranker
+	// apart.
 	Pooling Pooling
 	// Name is the model's name in reports; "" is the directory's own name.
 	Name string
 	// Revision goes into reports, as ResolveHub gives it; "" for none.
 	Revision string
+	// Weights is the path of a safetensors file that is opened in place of the
+	// directory's own weights, those of its Dense modules included: the same tensors
+	// under the same names (Model.Tensors lists them), in other element types. ""
+	// opens the directory's own.
+	Weights string
+	// Hashes remembers the sha256 of weights from one run to the next, for as long as
+	// the files are left alone: HashDir of a folder that the program owns. nil reads
+	// the weights whenever SHA256 or Fingerprint is asked for, once a Model.
+	Hashes HashCache
 }
 
 // Where a model came from.
@@ -35,12 +46,18 @@ type Model struct {
 	Revision string // commit in the hub, "" = none known
 	Source   string // SourceHub when a revision was given, else SourceDirectory
 
+	Kind      Kind
 	Config    Config
 	Pooling   Pooling
 	Normalize bool // vectors are divided by their L2 norm
-	Embedding Embedding
-	Layers    []Layer
-	Weights   *Weights
+	Synthetic bool // random weights: good for speed only
+
+	Embedding    Embedding
+	RelativeBias RelativeBias // no Table.Weight = none
+	Layers       []Layer
+	FinalNorm    Norm        // after the last layer
+	Head         []HeadLayer // after the pooling, before the normalisation: Dense modules or a classifier
+	Weights      *Weights
 
 	Prompts       map[string]string // by name; never nil
 	DefaultPrompt string            // name of the prompt for every text, "" = none
@@ -53,15 +70,26 @@ type Model struct {
 	LowerCase     bool   // sentence_bert_config.json: lower-case texts before tokenizing
 	TokenizerPath string // tokenizer.json, "" when the directory has none, which is no error here
 	ConfigSHA256  string // lower-case hex, of config.json
+
+	// TruncateDim is how many values of a vector the directory says to keep, of a
+	// model trained for it; 0 when it does not: for reports, never enforced.
+	TruncateDim int
+
+	synthetic *Synthetic
+	converted bool // the weights are not the directory's own
 }
 
 // Open opens a model directory that says everything itself.
 func Open(dir string) (*Model, error) { return OpenWith(dir, Options{}) }
 
 // OpenWith opens a model directory in the layout of Hugging Face and
-// sentence-transformers: config.json, model.safetensors, modules.json and the
-// files those name. It reads descriptions and the weights' header, not the
-// weights. Errors name the file, what was expected and what was found.
+// sentence-transformers: config.json, model.safetensors or the files of
+// model.safetensors.index.json, modules.json and the files those name. It reads
+// descriptions and the weights' headers, not the weights. A modules.json with a
+// Pooling makes an embedder; without it an architecture with a classifier makes a
+// reranker, whose output is the classifier's one logit, without the activation that a
+// cross-encoder may put after it. Errors name the file, what was expected and what
+// was found.
 func OpenWith(dir string, opt Options) (*Model, error) {
 	m, err := openModel(dir, opt)
 	if err != nil {
@@ -89,17 +117,19 @@ func openModel(dir string, opt Options) (m *Model, err error) {
 	if m.Revision != "" {
 		m.Source = SourceHub
 	}
-	mods, err := readModules(dir, opt)
+	if opt.Pooling != "" && !slices.Contains(Poolings(), opt.Pooling) {
+		return nil, fmt.Errorf("%w: pooling %q; supported are mean, cls, last, max", ErrUnsupported, string(opt.Pooling))
+	}
+	mods, err := readModules(dir)
 	if err != nil {
 		return nil, err
 	}
-	m.Pooling, m.Normalize = mods.pooling, mods.normalize
-	if err := m.readConfig(filepath.Join(mods.transformer, "config.json")); err != nil {
+	d, err := m.readConfig(filepath.Join(mods.transformer, "config.json"))
+	if err != nil {
 		return nil, err
 	}
-	if mods.dim != 0 && mods.dim != m.Config.Hidden {
-		return nil, fmt.Errorf("%s: %w: the pooling expects %d values a token, config.json has hidden_size %d",
-			dir, ErrConfig, mods.dim, m.Config.Hidden)
+	if err := m.output(mods, d, opt.Pooling); err != nil {
+		return nil, err
 	}
 	if err := m.readExtras(mods.transformer); err != nil {
 		return nil, err
@@ -110,52 +140,53 @@ func openModel(dir string, opt Options) (m *Model, err error) {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w", tokenizer, plain(err))
 	}
-	if m.Weights, err = openModelWeights(mods.transformer); err != nil {
+	if opt.Weights != "" {
+		m.converted = true
+		m.Weights, err = OpenWeights(opt.Weights)
+	} else {
+		m.Weights, err = openModelWeights(mods.transformer)
+	}
+	if err != nil {
 		return nil, err
 	}
-	if err := m.describeBERT(); err != nil {
+	m.Weights.hashes = opt.Hashes
+	if err := m.describe(d); err != nil {
+		return nil, errors.Join(err, m.Weights.Close())
+	}
+	if err := m.describeDense(mods.dense); err != nil {
 		return nil, errors.Join(err, m.Weights.Close())
 	}
 	return m, nil
 }
 
-func (m *Model) readConfig(path string) error {
+func (m *Model) readConfig(path string) (described, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", path, plain(err))
+		return described{}, fmt.Errorf("read %s: %w", path, plain(err))
 	}
 	sum := sha256.Sum256(data)
 	m.ConfigSHA256 = hex.EncodeToString(sum[:])
-	if m.Config, err = parseConfig(data); err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
+	d, err := parseConfig(data)
+	if err != nil {
+		return described{}, fmt.Errorf("read %s: %w", path, err)
 	}
-	return nil
-}
-
-// openModelWeights opens model.safetensors, and says what else it saw when
-// there is none.
-func openModelWeights(dir string) (*Weights, error) {
-	path := filepath.Join(dir, "model.safetensors")
-	_, err := os.Stat(path)
-	if err == nil || !errors.Is(err, fs.ErrNotExist) {
-		return OpenWeights(path)
-	}
-	for _, other := range []struct{ file, why string }{
-		{"model.safetensors.index.json", "weights in several files are not supported"},
-		{"pytorch_model.bin", "weights in PyTorch's own format are not read; convert them to model.safetensors"},
-	} {
-		if _, err := os.Stat(filepath.Join(dir, other.file)); err == nil {
-			return nil, fmt.Errorf("%s: %w: no model.safetensors but %s: %s", dir, ErrUnsupported, other.file, other.why)
-		}
-	}
-	return OpenWeights(path)
+	m.Config, m.synthetic, m.Synthetic = d.config, d.synthetic, d.synthetic != nil
+	return d, nil
 }
 
 // Close closes the weights file.
 func (m *Model) Close() error { return m.Weights.Close() }
 
-// Dim is the number of values in a vector.
-func (m *Model) Dim() int { return m.Config.Hidden }
+// Dim is the number of values in an output: of a vector, or 1 logit.
+func (m *Model) Dim() int {
+	if n := len(m.Head); n > 0 {
+		return m.Head[n-1].Linear.Out
+	}
+	return m.Config.Hidden
+}
+
+// Types is the number of token types that texts of a pair can have.
+func (m *Model) Types() int { return max(1, m.Embedding.Type.Rows) }
 
 // MaxPositions is the longest row in tokens, special tokens included.
 func (m *Model) MaxPositions() int { return m.Config.Positions }
@@ -164,14 +195,21 @@ func (m *Model) MaxPositions() int { return m.Config.Positions }
 func (m *Model) SHA256() (string, error) { return m.Weights.SHA256() }
 
 // Fingerprint gives the lower-case hex sha256 over everything that decides the
-// vectors of given token ids: weights, config.json, pooling, normalisation.
+// output for given token ids: weights, config.json, pooling, Dense modules,
+// normalisation.
 func (m *Model) Fingerprint() (string, error) {
 	weights, err := m.SHA256()
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "weights %s\nconfig %s\npooling %s\nnormalize %t\n",
-		weights, m.ConfigSHA256, m.Pooling, m.Normalize))
+	text := fmt.Appendf(nil, "weights %s\nconfig %s\npooling %s\nnormalize %t\n",
+		weights, m.ConfigSHA256, m.Pooling, m.Normalize)
+	if m.Kind == Embedder { // a classifier's parts follow from config.json
+		for _, h := range m.Head {
+			text = fmt.Appendf(text, "dense %q %d %d bias %t %q\n", h.Linear.Weight, h.Linear.In, h.Linear.Out, h.Linear.Bias != "", h.Act)
+		}
+	}
+	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:]), nil
 }
 
@@ -185,4 +223,34 @@ func (m *Model) DocumentPrompt() (text, name string) {
 		}
 	}
 	return m.Prompts[m.DefaultPrompt], m.DefaultPrompt
+}
+
+// Tensors lists the tensors that the description names, in the order of computation,
+// each once. The caller owns the slice, not the shapes in it.
+func (m *Model) Tensors() []Tensor {
+	var out []Tensor
+	seen := map[string]bool{}
+	for _, u := range m.uses() {
+		t, ok := m.Weights.Tensor(u.name)
+		if ok && !seen[u.name] {
+			out = append(out, t)
+		}
+		seen[u.name] = true
+	}
+	return out
+}
+
+// SyntheticTokenizer says that the tokenizer of a synthetic directory is a stand-in:
+// the same text makes other numbers of tokens than with the real one.
+func (m *Model) SyntheticTokenizer() bool {
+	return m.synthetic != nil && m.synthetic.Tokenizer == SyntheticStandIn
+}
+
+// SyntheticShape is what a synthetic directory says of itself; ok is false for other
+// directories.
+func (m *Model) SyntheticShape() (s Synthetic, ok bool) {
+	if m.synthetic == nil {
+		return Synthetic{}, false
+	}
+	return *m.synthetic, true
 }

@@ -4,143 +4,137 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-)
-
-// Pooling names how a row's token states become one vector.
-type Pooling string
-
-// The poolings that are known.
-const (
-	PoolMean Pooling = "mean" // mean over the row's tokens, special ones included
-	PoolCLS  Pooling = "cls"  // state of the first token
 )
 
 // modules is what modules.json and the folders it names say.
 type modules struct {
+	path        string // of modules.json, "" when there is none
 	transformer string // folder of config.json and weights
+	pooled      bool   // the list has a Pooling: an embedder, whatever the architecture
 	pooling     Pooling
 	normalize   bool
 	dim         int // that the pooling expects, 0 = not said
+	dense       []denseModule
 }
 
-const poolingAdvice = "say how with --pooling mean or --pooling cls (the model's card tells which)"
+const modulesAllowed = "supported are Transformer, Pooling, any number of Dense, Normalize, the last two optional"
 
-// readModules reads the sentence-transformers module list of dir: a
-// Transformer, a Pooling, and perhaps a Normalize, in this order. Without the
-// list the pooling must be opt's.
-func readModules(dir string, opt Options) (modules, error) {
-	if opt.Pooling != "" && opt.Pooling != PoolMean && opt.Pooling != PoolCLS {
-		return modules{}, fmt.Errorf("%w: pooling %q; supported are mean, cls", ErrUnsupported, string(opt.Pooling))
-	}
+// readModules reads the sentence-transformers module list of dir: a Transformer, a
+// Pooling, then perhaps Dense modules and a Normalize, in this order; or the
+// Transformer alone, as newer releases write beside a classifier.
+func readModules(dir string) (modules, error) {
 	path := filepath.Join(dir, "modules.json")
-	var list []struct {
-		Path string `json:"path"`
-		Type string `json:"type"`
-	}
+	var list []moduleEntry
 	found, err := readJSON(path, &list)
 	if err != nil {
 		return modules{}, err
 	}
 	if !found {
-		// A directory that holds no model at all has more missing than the pooling.
-		config := filepath.Join(dir, "config.json")
-		if _, err := os.Stat(config); err != nil {
-			return modules{}, fmt.Errorf("read %s: %w", config, plain(err))
-		}
-		if opt.Pooling == "" {
-			return modules{}, fmt.Errorf("%w: %s has no modules.json; %s", ErrPooling, dir, poolingAdvice)
-		}
-		return modules{transformer: dir, pooling: opt.Pooling, normalize: true}, nil
+		return modules{transformer: dir}, nil
 	}
-	kinds := make([]string, len(list))
-	for i, m := range list {
-		kinds[i] = m.Type[strings.LastIndexByte(m.Type, '.')+1:]
-		if kinds[i] == "" {
-			return modules{}, fmt.Errorf("read %s: %w: module %d has no type", path, ErrConfig, i)
-		}
-		if m.Path != "" && !filepath.IsLocal(m.Path) {
-			return modules{}, fmt.Errorf("read %s: %w: module path %q leaves the directory", path, ErrConfig, m.Path)
-		}
-	}
-	want := []string{"Transformer", "Pooling", "Normalize"}
-	if len(list) == 0 {
-		return modules{}, fmt.Errorf("read %s: %w: modules.json lists no modules; supported are %s, the last one optional",
-			path, ErrUnsupported, strings.Join(want, ", "))
-	}
-	if !slices.Equal(kinds, want) && !slices.Equal(kinds, want[:2]) {
-		return modules{}, fmt.Errorf("read %s: %w: the modules are %s; supported are %s, the last one optional",
-			path, ErrUnsupported, strings.Join(kinds, ", "), strings.Join(want, ", "))
-	}
-	m := modules{transformer: filepath.Join(dir, list[0].Path), normalize: len(list) == 3}
-	m.pooling, m.dim, err = readPooling(filepath.Join(dir, list[1].Path, "config.json"))
+	kinds, err := moduleKinds(list)
 	if err != nil {
+		return modules{}, fmt.Errorf("read %s: %w", path, err)
+	}
+	if len(list) == 0 {
+		return modules{}, fmt.Errorf("read %s: %w: modules.json lists no modules; %s", path, ErrUnsupported, modulesAllowed)
+	}
+	m := modules{path: path, transformer: filepath.Join(dir, list[0].Path)}
+	rest, ok := kinds, false
+	next := func(kind string) bool {
+		ok = len(rest) > 0 && rest[0] == kind
+		if ok {
+			rest = rest[1:]
+		}
+		return ok
+	}
+	at := func() moduleEntry { return list[len(kinds)-len(rest)-1] }
+	unknown := func() (modules, error) {
+		return modules{}, fmt.Errorf("read %s: %w: the modules are %s; %s", path, ErrUnsupported, strings.Join(kinds, ", "), modulesAllowed)
+	}
+	if !next("Transformer") {
+		return unknown()
+	}
+	if len(rest) == 0 {
+		return m, nil
+	}
+	if !next("Pooling") {
+		return unknown()
+	}
+	m.pooled = true
+	if m.pooling, m.dim, err = readPooling(filepath.Join(dir, at().Path, "config.json")); err != nil {
 		return modules{}, err
 	}
-	if opt.Pooling != "" && opt.Pooling != m.pooling {
-		return modules{}, fmt.Errorf("%w: --pooling %s contradicts %s, which says %s; leave the flag out",
-			ErrConfig, opt.Pooling, path, m.pooling)
+	for next("Dense") {
+		if at().Path == "" {
+			return modules{}, fmt.Errorf("read %s: %w: the module Dense has no path; its weights need a folder of their own", path, ErrConfig)
+		}
+		d, err := readDense(dir, at().Path)
+		if err != nil {
+			return modules{}, err
+		}
+		m.dense = append(m.dense, d)
+	}
+	m.normalize = next("Normalize")
+	if len(rest) > 0 {
+		return unknown()
 	}
 	return m, nil
 }
 
-// poolingModes are the flags of a pooling config, with the mode each stands for.
-var poolingModes = map[string]string{
-	"pooling_mode_cls_token":                "cls",
-	"pooling_mode_mean_tokens":              "mean",
-	"pooling_mode_max_tokens":               "max",
-	"pooling_mode_mean_sqrt_len_tokens":     "mean_sqrt_len_tokens",
-	"pooling_mode_weightedmean_tokens":      "weightedmean",
-	"pooling_mode_weighted_mean_tokens":     "weightedmean",
-	"pooling_mode_lasttoken":                "lasttoken",
-	"pooling_mode_last_token":               "lasttoken",
-	"pooling_mode_mean_last_layer_tokens":   "mean_last_layer_tokens",
-	"pooling_mode_concat_last_layer_tokens": "concat_last_layer_tokens",
+// moduleEntry is a module as modules.json has it.
+type moduleEntry struct {
+	Path string `json:"path"`
+	Type string `json:"type"`
 }
 
-// readPooling reads the pooling module's config: exactly one mode, and that a
-// known one. Flags whose name is not known are modes all the same.
-func readPooling(path string) (Pooling, int, error) {
-	var raw map[string]any
-	found, err := readJSON(path, &raw)
-	if err != nil {
-		return "", 0, err
-	}
-	if !found {
-		return "", 0, fmt.Errorf("%w: modules.json names a Pooling module, but %s does not exist; get the directory again", ErrPooling, path)
-	}
-	var modes []string
-	for key, v := range raw {
-		on, isBool := v.(bool)
-		if strings.HasPrefix(key, "pooling_mode_") && isBool && on {
-			mode, known := poolingModes[key]
-			if !known {
-				mode = key
-			}
-			modes = append(modes, mode)
+// moduleKinds gives the class of every module, without its package.
+func moduleKinds(list []moduleEntry) ([]string, error) {
+	kinds := make([]string, len(list))
+	for i, m := range list {
+		kinds[i] = m.Type[strings.LastIndexByte(m.Type, '.')+1:]
+		if kinds[i] == "" {
+			return nil, fmt.Errorf("%w: module %d has no type", ErrConfig, i)
+		}
+		if m.Path != "" && !filepath.IsLocal(m.Path) {
+			return nil, fmt.Errorf("%w: module path %q leaves the directory", ErrConfig, m.Path)
 		}
 	}
-	if s, ok := raw["pooling_mode"].(string); ok && !slices.Contains(modes, s) {
-		modes = append(modes, s)
-	}
-	slices.Sort(modes)
-	if len(modes) != 1 || (modes[0] != string(PoolMean) && modes[0] != string(PoolCLS)) {
-		return "", 0, fmt.Errorf("read %s: %w: pooling modes [%s]; supported is exactly one of mean, cls",
-			path, ErrUnsupported, strings.Join(modes, ", "))
-	}
-	if include, ok := raw["include_prompt"].(bool); ok && !include {
-		return "", 0, fmt.Errorf("read %s: %w: include_prompt is false: prompt tokens cannot be left out of the pooling", path, ErrUnsupported)
-	}
-	dim := 0
-	for _, key := range []string{"word_embedding_dimension", "embedding_dimension"} {
-		if d, ok := raw[key].(float64); ok {
-			if dim = int(d); float64(dim) != d || dim < 1 || dim > maxSize {
-				return "", 0, fmt.Errorf("read %s: %w: %s: found number %v, expected a whole number from 1 to %d", path, ErrConfig, key, d, maxSize)
-			}
+	return kinds, nil
+}
+
+// output decides what the model gives, by the modules, the architecture and what the
+// user says of the pooling.
+func (m *Model) output(mods modules, d described, said Pooling) error {
+	switch {
+	case mods.pooled:
+		if said != "" && said != mods.pooling {
+			return fmt.Errorf("%w: --pooling %s contradicts %s, which says %s; leave the flag out", ErrConfig, said, mods.path, mods.pooling)
 		}
+		m.Kind, m.Pooling, m.Normalize = Embedder, mods.pooling, mods.normalize
+	case d.reranker:
+		if said != "" {
+			return fmt.Errorf("%w: --pooling %s, but %s is a reranker, whose classifier says how it pools; leave the flag out",
+				ErrConfig, said, d.config.Architecture)
+		}
+		if d.labels != 1 {
+			return fmt.Errorf("read %s: %w: %s has %d labels (id2label, num_labels); a reranker has one: its logit is the score of a pair",
+				filepath.Join(mods.transformer, "config.json"), ErrUnsupported, d.config.Architecture, d.labels)
+		}
+		m.Kind = Reranker // describe sets the pooling
+	case mods.path != "":
+		return fmt.Errorf("read %s: %w: the modules are Transformer; %s", mods.path, ErrUnsupported, modulesAllowed)
+	case said == "":
+		return fmt.Errorf("%w: %s has no modules.json; say how with --pooling mean, cls, last or max (the model's card tells which)", ErrPooling, m.Dir)
+	default:
+		m.Kind, m.Pooling, m.Normalize = Embedder, said, true
 	}
-	return Pooling(modes[0]), dim, nil
+	if mods.dim != 0 && mods.dim != m.Config.Hidden {
+		return fmt.Errorf("%s: %w: the pooling expects %d values a token, config.json has hidden_size %d",
+			m.Dir, ErrConfig, mods.dim, m.Config.Hidden)
+	}
+	return nil
 }
 
 // readExtras reads the description files that limit or accompany a text:
@@ -168,12 +162,16 @@ func (m *Model) readExtras(transformer string) error {
 	if tok.MaxLength != nil && *tok.MaxLength > 0 && *tok.MaxLength <= maxSize {
 		m.TokenizerMaxLength = int(*tok.MaxLength)
 	}
+	return m.readPrompts(filepath.Join(m.Dir, "config_sentence_transformers.json"))
+}
 
+// readPrompts reads prompts and the number of values that the authors want kept.
+func (m *Model) readPrompts(path string) error {
 	var st struct {
-		Prompts map[string]*string `json:"prompts"`
-		Default *string            `json:"default_prompt_name"`
+		Prompts     map[string]*string `json:"prompts"`
+		Default     *string            `json:"default_prompt_name"`
+		TruncateDim *int               `json:"truncate_dim"`
 	}
-	path := filepath.Join(m.Dir, "config_sentence_transformers.json")
 	if _, err := readJSON(path, &st); err != nil {
 		return err
 	}
@@ -189,5 +187,18 @@ func (m *Model) readExtras(transformer string) error {
 			return fmt.Errorf("read %s: %w: default_prompt_name %q is not among the prompts", path, ErrConfig, m.DefaultPrompt)
 		}
 	}
+	if st.TruncateDim != nil {
+		m.TruncateDim = *st.TruncateDim
+		if m.TruncateDim < 1 || m.TruncateDim > maxSize {
+			return fmt.Errorf("read %s: %w: truncate_dim is %d, must be 1 to %d", path, ErrConfig, m.TruncateDim, maxSize)
+		}
+	}
 	return nil
+}
+
+// exists says whether a file is there; what else is wrong with it shows when it is
+// opened.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }

@@ -42,7 +42,7 @@ func TestOpen(t *testing.T) {
 			t.Errorf("%s: name %q, source %q, revision %q", c.dir, m.Name, m.Source, m.Revision)
 		}
 		want := model.Config{
-			Architecture: "BertModel", ModelType: "bert", Layers: 3, Hidden: 64, Heads: 4, FFN: 128,
+			Family: "BERT", Architecture: "BertModel", ModelType: "bert", Layers: 3, Hidden: 64, Heads: 4, KVHeads: 4, HeadDim: 16, FFN: 128,
 			Vocab: 500, Positions: 80, Types: 2, Act: model.GELU, NormEps: 1e-12, PadID: 0,
 		}
 		if m.Config != want {
@@ -72,6 +72,7 @@ func TestOpenReadsTheExtras(t *testing.T) {
 	put("config_sentence_transformers.json", map[string]any{
 		"prompts":             map[string]any{"query": "query: ", "passage": "passage: ", "none": nil},
 		"default_prompt_name": "query",
+		"truncate_dim":        32,
 	})
 	m := open(t, dir, model.Options{Name: "e5", Revision: "abc"})
 	if m.Name != "e5" || m.Revision != "abc" || m.Source != model.SourceHub {
@@ -80,6 +81,9 @@ func TestOpenReadsTheExtras(t *testing.T) {
 	if m.TokenizerPath != filepath.Join(dir, "tokenizer.json") || m.MaxSeqLength != 40 || m.TokenizerMaxLength != 0 || !m.LowerCase {
 		t.Errorf("tokenizer %q, max_seq_length %d, model_max_length %d, lower case %t",
 			m.TokenizerPath, m.MaxSeqLength, m.TokenizerMaxLength, m.LowerCase)
+	}
+	if m.TruncateDim != 32 || m.Dim() != 64 {
+		t.Errorf("truncate_dim %d, dim %d; the model's vectors stay whole", m.TruncateDim, m.Dim())
 	}
 	if text, name := m.DocumentPrompt(); text != "passage: " || name != "passage" {
 		t.Errorf("document prompt %q named %q", text, name)
@@ -91,6 +95,15 @@ func TestOpenReadsTheExtras(t *testing.T) {
 	put("tokenizer_config.json", map[string]any{"model_max_length": 512})
 	if m := open(t, dir, model.Options{}); m.TokenizerMaxLength != 512 {
 		t.Errorf("model_max_length %d, want 512", m.TokenizerMaxLength)
+	}
+}
+
+// Without the prompt's tokens the pooling of one token is the same.
+func TestOpenExcludedPrompt(t *testing.T) {
+	dir := modeltest.Copy(t, tinyMean)
+	modeltest.WriteJSON(t, filepath.Join(dir, "1_Pooling", "config.json"), map[string]any{"pooling_mode_cls_token": true, "include_prompt": false})
+	if m := open(t, dir, model.Options{}); m.Pooling != model.PoolCLS {
+		t.Errorf("pooling %s", m.Pooling)
 	}
 }
 
@@ -177,14 +190,16 @@ func TestOpenRefuses(t *testing.T) {
 			"open model: read weights DIR/model.safetensors: shape mismatch: tensor encoder.layer.0.intermediate.dense.weight is [96, 64] by config.json, the file has [128, 64]"},
 		{config("num_hidden_layers", 4), model.Options{}, model.ErrMissingTensor,
 			"open model: read weights DIR/model.safetensors: missing tensor: encoder.layer.3.attention.self.query.weight, of shape [64, 64] by config.json"},
-		{modeltest.Fault{Config: map[string]any{"architectures": []string{"ModernBertModel"}, "model_type": "modernbert"}}, model.Options{}, model.ErrUnsupported,
-			"open model: read DIR/config.json: unsupported model: architecture ModernBertModel, model_type modernbert; supported are BertModel, BertForMaskedLM, BertForPreTraining, of model_type bert"},
-		{config("architectures", []string{"BertForSequenceClassification"}), model.Options{}, model.ErrUnsupported,
-			"open model: read DIR/config.json: unsupported model: architecture BertForSequenceClassification, model_type bert; supported are BertModel, BertForMaskedLM, BertForPreTraining, of model_type bert"},
+		{modeltest.Fault{Config: map[string]any{"architectures": []string{"DebertaV2Model"}, "model_type": "deberta-v2"}}, model.Options{}, model.ErrUnsupported,
+			"open model: read DIR/config.json: unsupported model: architecture DebertaV2Model, model_type deberta-v2; supported model types are bert, roberta, xlm-roberta, modernbert, distilbert, mpnet, nomic_bert, gte, qwen3"},
+		{modeltest.Fault{Config: map[string]any{"architectures": nil, "model_type": "new"}}, model.Options{}, model.ErrUnsupported,
+			"open model: read DIR/config.json: unsupported model: architecture new; supported model types are bert, roberta, xlm-roberta, modernbert, distilbert, mpnet, nomic_bert, gte, qwen3"},
+		{config("architectures", []string{"BertForTokenClassification"}), model.Options{}, model.ErrUnsupported,
+			"open model: read DIR/config.json: unsupported model: architecture BertForTokenClassification, model_type bert; of this type supported are BertModel, BertForMaskedLM, BertForPreTraining, BertForSequenceClassification"},
 		{config("model_type", nil), model.Options{}, model.ErrConfig,
 			"open model: read DIR/config.json: bad model description: no model_type"},
-		{config("hidden_act", "gelu_new"), model.Options{}, model.ErrUnsupported,
-			`open model: read DIR/config.json: unsupported model: hidden_act "gelu_new"; supported is gelu (by the error function)`},
+		{config("hidden_act", "gelu_10"), model.Options{}, model.ErrUnsupported,
+			`open model: read DIR/config.json: unsupported model: hidden_act "gelu_10"; supported are gelu, gelu_new, gelu_pytorch_tanh, silu, relu, tanh`},
 		{config("hidden_act", nil), model.Options{}, model.ErrConfig,
 			"open model: read DIR/config.json: bad model description: no hidden_act"},
 		{config("position_embedding_type", "relative_key"), model.Options{}, model.ErrUnsupported,
@@ -206,9 +221,9 @@ func TestOpenRefuses(t *testing.T) {
 		{config("pad_token_id", 500), model.Options{}, model.ErrConfig,
 			"open model: read DIR/config.json: bad model description: pad_token_id 500 lies outside the vocabulary of 500"},
 		{modeltest.Fault{NoModules: true}, model.Options{}, model.ErrPooling,
-			"open model: pooling is not known: DIR has no modules.json; say how with --pooling mean or --pooling cls (the model's card tells which)"},
-		{modeltest.Fault{NoModules: true}, model.Options{Pooling: "max"}, model.ErrUnsupported,
-			`open model: unsupported model: pooling "max"; supported are mean, cls`},
+			"open model: pooling is not known: DIR has no modules.json; say how with --pooling mean, cls, last or max (the model's card tells which)"},
+		{modeltest.Fault{NoModules: true}, model.Options{Pooling: "median"}, model.ErrUnsupported,
+			`open model: unsupported model: pooling "median"; supported are mean, cls, last, max`},
 		{modeltest.Fault{}, model.Options{Pooling: model.PoolMean}, model.ErrConfig,
 			"open model: bad model description: --pooling mean contradicts DIR/modules.json, which says cls; leave the flag out"},
 		{modeltest.Fault{Remove: "1_Pooling/config.json"}, model.Options{}, model.ErrPooling,
@@ -285,7 +300,7 @@ func TestOpenRefusesFiles(t *testing.T) {
 		{"config.json", `{"model_type": "bert", "is_decoder": "no"}`, "open model: read DIR/config.json: bad model description: is_decoder: found string, expected true or false"},
 		{"config.json", `{"model_type": "bert", "architectures": "BertModel"}`, "open model: read DIR/config.json: bad model description: architectures: found string, expected a list"},
 		{"config.json", `[]`, "open model: read DIR/config.json: bad model description: found array, expected an object"},
-		{"modules.json", `[]`, "open model: read DIR/modules.json: unsupported model: modules.json lists no modules; supported are Transformer, Pooling, Normalize, the last one optional"},
+		{"modules.json", `[]`, "open model: read DIR/modules.json: unsupported model: modules.json lists no modules; supported are Transformer, Pooling, any number of Dense, Normalize, the last two optional"},
 		{"modules.json", `{}`, "open model: read DIR/modules.json: bad model description: found object, expected a list"},
 		{"modules.json", `[{"type":"x.Transformer"},{"type":7}]`, "open model: read DIR/modules.json: bad model description: [1].type: found number, expected a string"},
 		{"modules.json", `[{"path":"","type":"x.Transformer"},{"path":"1_Pooling"}]`, "open model: read DIR/modules.json: bad model description: module 1 has no type"},
@@ -293,20 +308,34 @@ func TestOpenRefusesFiles(t *testing.T) {
 			"open model: read DIR/1_Pooling/config.json: bad model description: embedding_dimension: found number 64.5, expected a whole number from 1 to 268435456"},
 		{"sentence_bert_config.json", `{"max_seq_length": "long"}`, "open model: read DIR/sentence_bert_config.json: bad model description: max_seq_length: found string, expected a whole number"},
 		{"config_sentence_transformers.json", `{"prompts": {"query": 3}}`, "open model: read DIR/config_sentence_transformers.json: bad model description: prompts: found number, expected a string"},
+		{"modules.json", `[{"type":"x.Transformer"},{"path":"1_Pooling","type":"x.Pooling"},{"type":"x.Asym"}]`,
+			"open model: read DIR/modules.json: unsupported model: the modules are Transformer, Pooling, Asym; supported are Transformer, Pooling, any number of Dense, Normalize, the last two optional"},
 		{"modules.json", `[{"type":"x.Transformer"},{"path":"1_Pooling","type":"x.Pooling"},{"type":"x.Dense"}]`,
-			"open model: read DIR/modules.json: unsupported model: the modules are Transformer, Pooling, Dense; supported are Transformer, Pooling, Normalize, the last one optional"},
+			"open model: read DIR/modules.json: bad model description: the module Dense has no path; its weights need a folder of their own"},
+		{"modules.json", `[{"type":"x.Transformer"}]`,
+			"open model: read DIR/modules.json: unsupported model: the modules are Transformer; supported are Transformer, Pooling, any number of Dense, Normalize, the last two optional"},
+		{"modules.json", `[{"type":"x.WordEmbeddings"},{"path":"1_Pooling","type":"x.Pooling"}]`,
+			"open model: read DIR/modules.json: unsupported model: the modules are WordEmbeddings, Pooling; supported are Transformer, Pooling, any number of Dense, Normalize, the last two optional"},
+		{"modules.json", `[{"type":"x.Transformer"},{"path":"1_Pooling","type":"x.Pooling"},{"path":"2_Normalize","type":"x.Normalize"},{"path":"3_Dense","type":"x.Dense"}]`,
+			"open model: read DIR/modules.json: unsupported model: the modules are Transformer, Pooling, Normalize, Dense; supported are Transformer, Pooling, any number of Dense, Normalize, the last two optional"},
 		{"modules.json", `[{"type":"x.Transformer"},{"path":"../1_Pooling","type":"x.Pooling"}]`,
 			`open model: read DIR/modules.json: bad model description: module path "../1_Pooling" leaves the directory`},
 		{"1_Pooling/config.json", `{"pooling_mode_cls_token": true, "pooling_mode_mean_tokens": true}`,
-			"open model: read DIR/1_Pooling/config.json: unsupported model: pooling modes [cls, mean]; supported is exactly one of mean, cls"},
-		{"1_Pooling/config.json", `{"pooling_mode_lasttoken": true}`,
-			"open model: read DIR/1_Pooling/config.json: unsupported model: pooling modes [lasttoken]; supported is exactly one of mean, cls"},
-		{"1_Pooling/config.json", `{"pooling_mode_cls_token": true, "include_prompt": false}`,
-			"open model: read DIR/1_Pooling/config.json: unsupported model: include_prompt is false: prompt tokens cannot be left out of the pooling"},
+			"open model: read DIR/1_Pooling/config.json: unsupported model: pooling modes [cls, mean]; supported is exactly one of mean, cls, lasttoken, max"},
+		{"1_Pooling/config.json", `{"pooling_mode": ["weightedmean", "cls"]}`,
+			"open model: read DIR/1_Pooling/config.json: unsupported model: pooling modes [cls, weightedmean]; supported is exactly one of mean, cls, lasttoken, max"},
+		{"1_Pooling/config.json", `{"pooling_mode": ["cls", 3]}`,
+			"open model: read DIR/1_Pooling/config.json: bad model description: pooling_mode: expected a name or a list of names"},
+		{"1_Pooling/config.json", `{"pooling_mode_weightedmean_tokens": true}`,
+			"open model: read DIR/1_Pooling/config.json: unsupported model: pooling modes [weightedmean]; supported is exactly one of mean, cls, lasttoken, max"},
+		{"1_Pooling/config.json", `{"pooling_mode_mean_tokens": true, "include_prompt": false}`,
+			"open model: read DIR/1_Pooling/config.json: unsupported model: include_prompt is false: prompt tokens cannot be left out of pooling mean"},
 		{"1_Pooling/config.json", `{"pooling_mode": "cls", "embedding_dimension": 65}`,
 			"open model: DIR: bad model description: the pooling expects 65 values a token, config.json has hidden_size 64"},
 		{"config_sentence_transformers.json", `{"default_prompt_name": "query"}`,
 			`open model: read DIR/config_sentence_transformers.json: bad model description: default_prompt_name "query" is not among the prompts`},
+		{"config_sentence_transformers.json", `{"truncate_dim": 0}`,
+			"open model: read DIR/config_sentence_transformers.json: bad model description: truncate_dim is 0, must be 1 to 268435456"},
 	} {
 		dir := modeltest.Copy(t, tinyCLS)
 		if err := os.WriteFile(filepath.Join(dir, c.file), []byte(c.content), 0o644); err != nil {
@@ -333,14 +362,12 @@ func TestOpenNoDirectory(t *testing.T) {
 	if _, err := model.Open(file); text(err, dir) != "open model: DIR/file: bad model description: not a directory" {
 		t.Error(text(err, dir))
 	}
-	for _, name := range []string{"pytorch_model.bin", "model.safetensors.index.json"} {
-		dir := modeltest.Damage(t, tinyCLS, modeltest.Fault{Remove: "model.safetensors"})
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		_, err := model.Open(dir)
-		if want := "open model: DIR: unsupported model: no model.safetensors but " + name; !strings.HasPrefix(text(err, dir), want) || !errors.Is(err, model.ErrUnsupported) {
-			t.Errorf("got %s", text(err, dir))
-		}
+	old := modeltest.Damage(t, tinyCLS, modeltest.Fault{Remove: "model.safetensors"})
+	if err := os.WriteFile(filepath.Join(old, "pytorch_model.bin"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err := model.Open(old)
+	if want := "open model: DIR: unsupported model: no model.safetensors but pytorch_model.bin: weights in PyTorch's own format are not read; convert them to model.safetensors"; text(err, old) != want || !errors.Is(err, model.ErrUnsupported) {
+		t.Errorf("got %s\nwant %s", text(err, old), want)
 	}
 }

@@ -18,6 +18,8 @@ type Tensor struct {
 	Shape  []int
 	Offset int64 // of the first byte, from the start of the file
 	Bytes  int64
+
+	file int // of the weights' files
 }
 
 // Bounds on what a header may hold, far above any model's, so that a hostile one

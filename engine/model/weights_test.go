@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// weightsFile writes a safetensors file of a header and data bytes.
-func weightsFile(t *testing.T, header string, data int) string {
+// writeWeights writes a safetensors file of a header and data bytes.
+func writeWeights(t *testing.T, header string, data int) string {
 	t.Helper()
 	file := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
 	file = append(append(file, header...), make([]byte, data)...)
@@ -24,7 +24,7 @@ func weightsFile(t *testing.T, header string, data int) string {
 }
 
 func TestOpenWeights(t *testing.T) {
-	path := weightsFile(t, `{"__metadata__":{"format":"pt"},
+	path := writeWeights(t, `{"__metadata__":{"format":"pt"},
 		"b":{"dtype":"F32","shape":[2,3],"data_offsets":[8,32]},
 		"a":{"dtype":"I64","shape":[],"data_offsets":[0,8]},
 		"none":{"dtype":"F16","shape":[0,7],"data_offsets":[8,8]}}`, 32)
@@ -116,7 +116,7 @@ func TestOpenWeightsRefuses(t *testing.T) {
 		{`{"a":{"dtype":"F32","shape":[` + strings.Repeat("9", 5000) + `],"data_offsets":[0,8]}}`, 8, ErrHeader,
 			`malformed safetensors header: tensor "a": shape: found number ` + strings.Repeat("9", 53) + `, expected a whole number`},
 	} {
-		path := weightsFile(t, c.header, c.data)
+		path := writeWeights(t, c.header, c.data)
 		w, err := OpenWeights(path)
 		if err == nil {
 			w.Close()
@@ -143,7 +143,7 @@ func TestOpenWeightsOfManyTensors(t *testing.T) {
 	for range 1_000_000 { // not even looked at
 		header.WriteString(`,"":{}`)
 	}
-	path := weightsFile(t, header.String()+"}", 0)
+	path := writeWeights(t, header.String()+"}", 0)
 	_, err := OpenWeights(path)
 	if want := "read weights " + path + ": malformed safetensors header: it names more than 100000 tensors"; err == nil || err.Error() != want {
 		t.Errorf("got %v\nwant %s", err, want)

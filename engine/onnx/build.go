@@ -1,8 +1,8 @@
 package onnx
 
 import (
+	"cmp"
 	"fmt"
-	"path/filepath"
 
 	"encbench/engine/model"
 )
@@ -11,7 +11,8 @@ import (
 const (
 	InputIDs     = "input_ids" // int32 [rows, len]
 	InputLengths = "lengths"   // int32 [rows], only with Options.Mask
-	Output       = "embedding" // float32 [rows, dim]
+	InputTypes   = "types"     // int32 [rows, len], only with Options.Types
+	Output       = "embedding" // float32 [rows, dim]; of a reranker logits, [rows, 1]
 )
 
 // ExternalFolderKey is the session option that tells ONNX Runtime where the
@@ -28,36 +29,46 @@ const (
 type Options struct {
 	// Mask makes a graph for rows of different lengths, padded on the right with
 	// any id of the vocabulary: InputLengths holds the real tokens of each row,
-	// at least 1. Without it all rows are real from end to end, and attention
-	// takes ONNX Runtime's faster path.
+	// at least 1. Without it all rows are real from end to end.
 	Mask bool
+	// Types makes a graph that reads the token types from InputTypes, for pairs, of a
+	// model that has a table of them; without it all are 0.
+	Types bool
+	// DenseWindows computes layers with a window as a mask over all pairs of tokens,
+	// by the fastest operator for that: what the blocks of a built graph are measured
+	// against.
+	DenseWindows bool
+	// Plain computes the attention of every layer from products of matrices, a mask
+	// over all pairs of tokens and Softmax, as most exported graphs do: the twin that
+	// the other forms are tested against.
+	Plain bool
+	// ActivationBits are the bits that the layers of an int8 checkpoint round
+	// activations to: ActivationBits8, or ActivationBits7 on processors that need
+	// it. 0 is 8.
+	ActivationBits int
 }
 
-// Build writes the model as an ONNX graph for ONNX Runtime: ids in, pooled and
-// (where the model says so) L2-normalised vectors out. Token types are all 0.
-// The weights stay in their safetensors file. Identical models give identical
-// bytes.
+// Build writes the model as an ONNX graph for ONNX Runtime: ids in; pooled, through
+// the model's head and (where the model says so) L2-normalised vectors out, or logits.
+// The weights stay in their safetensors files. Identical models give identical bytes.
 //
 // Note: on an AVX-512 server CPU (one thread, all-MiniLM-L6-v2, ONNX Runtime
-// 1.32.0, medians of interleaved runs) a row of 512 tokens took 141 ms as built
+// 1.32.0, medians of interleaved runs) a row of 512 tokens takes 141 ms as built
 // here, 104 of them in matrix multiplications at that core's fp32 peak. Tried
-// and left: SkipLayerNormalization instead of norm's four operators 151 ms (1.0
-// against 0.27 ms a call: its loop is scalar); EmbedLayerNormalization the same
-// within 0.5 %; one packed matrix for query, key and value the same (and a copy
-// of those weights at load); Transpose and MatMul instead of FusedMatMul the
-// same; the packed Attention operator 9 ms slower than MultiHeadAttention;
+// and left: SkipLayerNormalization in place of the sums and LayerNormalization 151 ms
+// (its loop is scalar; the runtime must be kept from making it of them, see
+// engine/ort), SimplifiedLayerNormalization of what is left after the mean the same;
+// EmbedLayerNormalization the same within 0.5 %; one packed matrix for query, key and
+// value the same (and a copy of those weights at load); Transpose and MatMul instead of
+// FusedMatMul the same; the packed Attention operator 9 ms slower than MultiHeadAttention;
 // attention from MatMul and Softmax 3 ms slower; the standard Attention operator
 // 3 ms slower at 512 tokens and 0.2 faster at 32; adding the bias to the skip
 // instead of the product the same; SkipSimplifiedLayerNormalization as the adder
 // 1.5 ms slower.
 func Build(m *model.Model, opt Options) ([]byte, error) {
-	g := &graph{m: m, seen: map[string]bool{}}
-	b := bert{graph: g, m: m, opt: opt}
-	x := b.embed()
-	for i, l := range m.Layers {
-		x = b.layer(fmt.Sprintf("layer.%d", i), l, x, i == len(m.Layers)-1)
-	}
-	b.pool(x)
+	g := &graph{m: m, activationBits: cmp.Or(opt.ActivationBits, ActivationBits8), seen: map[string]bool{}}
+	e := encoder{graph: g, m: m, opt: opt, reach: reaches(m)}
+	e.write()
 	if g.err != nil {
 		return nil, fmt.Errorf("build graph of %s: %w", m.Name, g.err)
 	}
@@ -65,27 +76,13 @@ func Build(m *model.Model, opt Options) ([]byte, error) {
 	if opt.Mask {
 		inputs = append(inputs, valueInfo(InputLengths, Int32, Dim{Name: "rows"}))
 	}
+	if opt.Types {
+		inputs = append(inputs, valueInfo(InputTypes, Int32, Dim{Name: "rows"}, Dim{Name: "len"}))
+	}
 	outputs := []message{valueInfo(Output, Float32, Dim{Name: "rows"}, Dim{Size: int64(m.Dim())})}
 	return g.bytes(inputs, outputs), nil
 }
 
 // Folder gives the folder that holds the model's weights file itself, links
 // resolved: ONNX Runtime refuses a link that leaves the folder it is given.
-func Folder(m *model.Model) string { return filepath.Dir(m.Weights.RealPath) }
-
-// FLOP is the floating-point work that a built graph really issues for rows of
-// len tokens each, padding included: the model's own work, less what CLS
-// pooling makes needless in the last layer.
-func FLOP(m *model.Model, rows, length int) float64 {
-	row := m.RowFLOP(length)
-	if m.Pooling == model.PoolCLS && len(m.Layers) > 0 {
-		l := m.Layers[len(m.Layers)-1]
-		a, f := l.Attention, l.FeedForward
-		perToken := 4 * float64(a.Heads*a.HeadDim) * float64(length)
-		for _, lin := range []model.Linear{a.Query, a.Output, f.Up, f.Down} {
-			perToken += 2 * float64(lin.In) * float64(lin.Out)
-		}
-		row -= float64(length-1) * perToken
-	}
-	return float64(rows) * row
-}
+func Folder(m *model.Model) string { return m.Weights.Folder() }

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,6 +53,14 @@ type outline struct {
 type node struct {
 	op, domain     string
 	inputs, output []string
+	branches       []branch
+}
+
+// branch is a graph inside a node.
+type branch struct {
+	name  string
+	nodes []node
+	gives []string
 }
 
 func (n node) String() string {
@@ -91,8 +100,18 @@ func read(t testing.TB, graph []byte) outline {
 
 func (d *decoder) node(f field) (n node, err error) {
 	err = d.nested(f, func(in field) (bool, error) {
-		if in.number == nodeAttribute || in.number == nodeName {
+		switch in.number {
+		case nodeName:
 			return false, nil
+		case nodeAttribute:
+			return true, d.nested(in, func(a field) (bool, error) {
+				if a.number != attributeGraph || a.wire != wireBytes {
+					return false, nil
+				}
+				b, err := d.branch(a)
+				n.branches = append(n.branches, b)
+				return true, err
+			})
 		}
 		s, err := d.text(in)
 		switch in.number {
@@ -108,6 +127,31 @@ func (d *decoder) node(f field) (n node, err error) {
 		return true, err
 	})
 	return n, err
+}
+
+func (d *decoder) branch(f field) (b branch, err error) {
+	err = d.nested(f, func(in field) (bool, error) {
+		switch in.number {
+		case graphNode:
+			n, err := d.node(in)
+			b.nodes = append(b.nodes, n)
+			return true, err
+		case graphName:
+			b.name, err = d.text(in)
+			return true, err
+		case graphOutput:
+			return true, d.nested(in, func(v field) (bool, error) {
+				if v.number != valueName {
+					return false, nil
+				}
+				name, err := d.text(v)
+				b.gives = append(b.gives, name)
+				return true, err
+			})
+		}
+		return false, nil
+	})
+	return b, err
 }
 
 func (d *decoder) initializer(f field, o *outline) error {
@@ -139,6 +183,17 @@ func (d *decoder) initializer(f field, o *outline) error {
 	return err
 }
 
+// listing writes the nodes one a line, those of branches indented.
+func listing(b *strings.Builder, indent string, nodes []node) {
+	for _, n := range nodes {
+		fmt.Fprintf(b, "%s%s\n", indent, n)
+		for _, br := range n.branches {
+			fmt.Fprintf(b, "%s  %s gives %s\n", indent, br.name, strings.Join(br.gives, ", "))
+			listing(b, indent+"    ", br.nodes)
+		}
+	}
+}
+
 // TestBuildListing compares the nodes with a listing that a reader can check.
 func TestBuildListing(t *testing.T) {
 	for _, c := range []struct {
@@ -147,11 +202,13 @@ func TestBuildListing(t *testing.T) {
 	}{
 		{"mean", tinyMean, Options{}}, {"mean-mask", tinyMean, Options{Mask: true}},
 		{"cls", tinyCLS, Options{}}, {"cls-mask", tinyCLS, Options{Mask: true}},
+		{"window-mask", "../model/testdata/micro-modernbert-reranker", Options{Mask: true}},
+		{"last", "../model/testdata/micro-qwen3-last", Options{}},
+		{"relative", "../model/testdata/micro-mpnet-reranker", Options{}},
+		{"plain", "../model/testdata/micro-modernbert-reranker", Options{Plain: true}},
 	} {
 		var b strings.Builder
-		for _, n := range read(t, build(t, open(t, c.dir), c.opt)).nodes {
-			fmt.Fprintln(&b, n)
-		}
+		listing(&b, "", read(t, build(t, open(t, c.dir), c.opt)).nodes)
 		path := filepath.Join("testdata", c.name+".txt")
 		if *update {
 			if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
@@ -168,38 +225,70 @@ func TestBuildListing(t *testing.T) {
 	}
 }
 
-// TestBuildIsWhole checks that every value is made before it is used, once, and
-// that nothing is made in vain.
+// values checks that every value of a graph is made before it is used, and once.
+type values struct {
+	t          *testing.T
+	graph      string
+	have, used map[string]bool
+}
+
+func (v *values) walk(nodes []node) {
+	for _, n := range nodes {
+		for _, in := range n.inputs {
+			if in != "" && !v.have[in] {
+				v.t.Errorf("%s: %s uses %s before it exists", v.graph, n, in)
+			}
+			v.used[in] = true
+		}
+		for _, b := range n.branches {
+			v.walk(b.nodes)
+			for _, out := range b.gives {
+				if !v.have[out] {
+					v.t.Errorf("%s: %s gives %s, which nothing makes", v.graph, b.name, out)
+				}
+				v.used[out] = true
+			}
+		}
+		for i, out := range n.output {
+			if v.have[out] {
+				v.t.Errorf("%s: %s makes %s again", v.graph, n, out)
+			}
+			v.have[out] = true
+			// The first output is what a node is there for.
+			v.used[out] = v.used[out] || i > 0
+		}
+	}
+}
+
+// TestBuildIsWhole checks every form of every family, and that nothing is made in
+// vain; two builds give the same bytes.
 func TestBuildIsWhole(t *testing.T) {
-	for _, dir := range []string{tinyMean, tinyCLS, modeltest.Damage(t, tinyMean, modeltest.Fault{DType: model.F16})} {
-		for _, mask := range []bool{false, true} {
-			g := build(t, open(t, dir), Options{Mask: mask})
+	dirs := append(modeltest.Goldens(t), modeltest.Damage(t, tinyMean, modeltest.Fault{DType: model.F16}))
+	for _, dir := range dirs {
+		m := open(t, dir)
+		for _, opt := range []Options{{}, {Mask: true}, {Types: true}, {Mask: true, Types: true}, {Plain: true}, {Mask: true, Plain: true}, {DenseWindows: true}, {Mask: true, DenseWindows: true}} {
+			if opt.Types && m.Types() < 2 {
+				continue
+			}
+			g := build(t, m, opt)
+			if !bytes.Equal(g, build(t, m, opt)) {
+				t.Errorf("%s, %+v: two builds differ", dir, opt)
+			}
 			o := read(t, g)
-			have := map[string]bool{InputIDs: true}
-			if mask {
-				have[InputLengths] = true
+			v := values{t, fmt.Sprintf("%s, %+v", dir, opt), map[string]bool{InputIDs: true}, map[string]bool{Output: true}}
+			if opt.Mask {
+				v.have[InputLengths] = true
+			}
+			if opt.Types {
+				v.have[InputTypes] = true
 			}
 			for name := range o.elems {
-				have[name] = true
+				v.have[name] = true
 			}
-			used := map[string]bool{Output: true}
-			for _, n := range o.nodes {
-				for _, in := range n.inputs {
-					if !have[in] {
-						t.Errorf("%s, mask %t: %s uses %s before it exists", dir, mask, n, in)
-					}
-					used[in] = true
-				}
-				for _, out := range n.output {
-					if have[out] {
-						t.Errorf("%s, mask %t: %s makes %s again", dir, mask, n, out)
-					}
-					have[out] = true
-				}
-			}
-			for name := range have {
-				if !used[name] {
-					t.Errorf("%s, mask %t: nothing uses %s", dir, mask, name)
+			v.walk(o.nodes)
+			for name := range v.have {
+				if !v.used[name] {
+					t.Errorf("%s: nothing uses %s", v.graph, name)
 				}
 			}
 		}
@@ -281,13 +370,6 @@ func TestBuildWidens(t *testing.T) {
 	}
 }
 
-func TestBuildTwiceIsTheSame(t *testing.T) {
-	m := open(t, tinyMean)
-	if !bytes.Equal(build(t, m, Options{Mask: true}), build(t, m, Options{Mask: true})) {
-		t.Error("two builds of one model differ")
-	}
-}
-
 func TestBuildInspected(t *testing.T) {
 	for _, mask := range []bool{false, true} {
 		info, err := InspectBytes(build(t, open(t, tinyMean), Options{Mask: mask}))
@@ -312,31 +394,27 @@ func TestBuildInspected(t *testing.T) {
 
 func TestBuildRefuses(t *testing.T) {
 	m := open(t, tinyMean)
-	m.Pooling = "max"
-	if _, err := Build(m, Options{}); !errors.Is(err, ErrUnsupported) || err.Error() != `build graph of tiny-bert-mean: unsupported by the ONNX graph writer: pooling "max"` {
-		t.Errorf("pooling max: %v", err)
-	}
-	m.Pooling = model.PoolMean
-	m.Layers[1].FeedForward.Act = "relu"
-	if _, err := Build(m, Options{}); !errors.Is(err, ErrUnsupported) || err.Error() != `build graph of tiny-bert-mean: unsupported by the ONNX graph writer: activation "relu"` {
-		t.Errorf("activation relu: %v", err)
-	}
-	m.Layers[1].FeedForward.Act = model.GELU
-	m.Layers[0].OutputNorm.Bias = "gone"
-	if _, err := Build(m, Options{}); !errors.Is(err, ErrUnsupported) {
-		t.Errorf("tensor gone: %v", err)
-	}
-}
-
-// TestFLOP counts the matrix multiplications of the built graph by hand.
-func TestFLOP(t *testing.T) {
-	const d, f, n = 64, 128, 20
-	linear, attention := 2.0*(4*d*d+2*d*f)*n, 4.0*d*n*n
-	if got, want := FLOP(open(t, tinyMean), 3, n), 3*3*(linear+attention); got != want {
-		t.Errorf("mean: %v, want %v", got, want)
-	}
-	last := 2.0*2*d*d*n + 2.0*(2*d*d+2*d*f) + 4.0*d*n // keys and values of all, the rest of one token
-	if got, want := FLOP(open(t, tinyCLS), 3, n), 3*(2*(linear+attention)+last); got != want {
-		t.Errorf("cls: %v, want %v", got, want)
+	for _, c := range []struct {
+		fault func(*model.Model)
+		opt   Options
+		want  string
+	}{
+		{func(m *model.Model) { m.Pooling = "median" }, Options{}, `pooling "median"`},
+		{func(m *model.Model) { m.Layers[1].FeedForward.Act = "elu" }, Options{}, `activation "elu"`},
+		{func(m *model.Model) { m.Layers[0].OutputNorm.Bias = "gone" }, Options{}, "tensor gone is not in " + m.Weights.Path},
+		{func(m *model.Model) { m.Layers = nil }, Options{}, "a model without layers"},
+		{func(m *model.Model) { m.Embedding.Type = model.Table{} }, Options{Types: true}, "token types: the model has no table of them"},
+		{func(m *model.Model) { m.Layers[0].AttentionNorm.RMS = true }, Options{}, "normalisation encoder.layer.0.attention.output.LayerNorm.weight by the root of the mean square with a bias"},
+		{func(m *model.Model) {
+			m.RelativeBias.Table, m.Layers[0].Attention.Window = m.Embedding.Word, 3
+		}, Options{}, "a relative bias together with a window or a causal layer"},
+	} {
+		bad := *m
+		bad.Layers = slices.Clone(m.Layers)
+		c.fault(&bad)
+		want := "build graph of tiny-bert-mean: unsupported by the ONNX graph writer: " + c.want
+		if _, err := Build(&bad, c.opt); !errors.Is(err, ErrUnsupported) || err.Error() != want {
+			t.Errorf("%v\nwant %s", err, want)
+		}
 	}
 }

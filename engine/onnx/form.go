@@ -20,19 +20,23 @@ type Form struct {
 	Output string
 	Pooled bool
 	Dim    int
+	// Logits says that the output is a reranker's, [rows, 1]: Pooled, and not to be
+	// normalised.
+	Logits bool
 }
 
 // The names that exporters give to inputs and outputs.
 var (
 	pooledNames = []string{"sentence_embedding"}
 	stateNames  = []string{"last_hidden_state", "token_embeddings"}
-	notVectors  = []string{"logits", "pooler_output"}
+	logitsName  = "logits"
+	notVectors  = []string{logitsName, "pooler_output"}
 )
 
 // Form recognises the inputs and outputs of an encoder: input_ids and perhaps
 // attention_mask and token_type_ids, all int64 or all int32; sentence_embedding,
-// else last_hidden_state or token_embeddings, else the only output there is.
-// Errors list what the graph has.
+// else last_hidden_state or token_embeddings, else logits of one value, else the only
+// output there is. Errors list what the graph has.
 func (i *Info) Form() (Form, error) {
 	var f Form
 	for _, in := range i.Inputs {
@@ -58,7 +62,7 @@ func (i *Info) Form() (Form, error) {
 	if err != nil {
 		return Form{}, err
 	}
-	f.Output, f.Pooled = out.Name, len(out.Shape) == 2
+	f.Output, f.Pooled, f.Logits = out.Name, len(out.Shape) == 2, out.Name == logitsName
 	if last := out.Shape[len(out.Shape)-1]; last.Name == "" && last.Size > 0 {
 		f.Dim = int(last.Size)
 	}
@@ -78,13 +82,19 @@ func (i *Info) output() (Value, error) {
 			}
 		}
 	}
+	for _, v := range i.Outputs {
+		// More values, or a number of them that is not said, are those of a classifier.
+		if n := len(v.Shape); v.Name == logitsName && n > 0 && v.Shape[n-1] == (Dim{Size: 1}) {
+			return usable(v, 2)
+		}
+	}
 	if len(i.Outputs) == 1 && !slices.Contains(notVectors, i.Outputs[0].Name) {
 		v := i.Outputs[0]
 		if rank := len(v.Shape); rank == 2 || rank == 3 {
 			return usable(v, rank)
 		}
 	}
-	return Value{}, fmt.Errorf("%w: none of the outputs %s; the graph has %s", ErrForm,
+	return Value{}, fmt.Errorf("%w: none of the outputs %s, logits of one value; the graph has %s", ErrForm,
 		strings.Join(append(slices.Clone(pooledNames), stateNames...), ", "), list(i.Outputs))
 }
 

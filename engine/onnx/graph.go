@@ -1,10 +1,7 @@
 package onnx
 
 import (
-	"encoding/binary"
 	"fmt"
-	"path/filepath"
-	"strconv"
 
 	"encbench/engine/model"
 )
@@ -14,11 +11,12 @@ const microsoft = "com.microsoft"
 
 // graph is an ONNX graph being written: nodes in the order of computation.
 type graph struct {
-	m            *model.Model
-	nodes        []message
-	initializers []message
-	seen         map[string]bool // tensors that have an initializer
-	err          error           // first fault; later calls do nothing useful
+	m              *model.Model
+	activationBits int // of int8 layers
+	nodes          []message
+	initializers   []message
+	seen           map[string]bool // tensors that have an initializer
+	err            error           // first fault; later calls do nothing useful
 }
 
 // attribute is one attribute of a node.
@@ -40,6 +38,16 @@ func attrFloat(name string, v float64) attribute {
 	return attribute(m)
 }
 
+func attrInts(name string, vs ...int64) attribute {
+	var m message
+	m.string(attributeName, name)
+	for _, v := range vs {
+		m.int(attributeIntList, v)
+	}
+	m.int(attributeType, attributeIsInts)
+	return attribute(m)
+}
+
 // op appends a node of the standard domain with one output, which has the
 // node's name, and gives that name.
 func (g *graph) op(name, op string, inputs []string, attrs ...attribute) string {
@@ -52,10 +60,16 @@ func (g *graph) msOp(name, op string, inputs []string, attrs ...attribute) strin
 }
 
 func (g *graph) node(name, domain, op string, inputs []string, attrs []attribute) string {
+	return g.outputs([]string{name}, domain, op, inputs, attrs...)[0]
+}
+
+// outputs appends a node with the outputs of the given names, whose own name is that of
+// the first, and gives the names.
+func (g *graph) outputs(names []string, domain, op string, inputs []string, attrs ...attribute) []string {
 	var n message
 	n.strings(nodeInput, inputs)
-	n.string(nodeOutput, name)
-	n.string(nodeName, name)
+	n.strings(nodeOutput, names)
+	n.string(nodeName, names[0])
 	n.string(nodeOp, op)
 	for _, a := range attrs {
 		n.bytes(nodeAttribute, a)
@@ -64,83 +78,31 @@ func (g *graph) node(name, domain, op string, inputs []string, attrs []attribute
 		n.string(nodeDomain, domain)
 	}
 	g.nodes = append(g.nodes, n)
-	return name
+	return names
 }
 
-// weight makes a tensor of the weights file an initializer and gives the name
-// of its value as float32. The runtime computes the cast of narrower weights
-// once, when it loads the graph.
-func (g *graph) weight(name string) string {
-	t, ok := g.m.Weights.Tensor(name)
-	if !ok {
-		g.fail("tensor %s is not in %s", name, g.m.Weights.Path)
-		return name
+// either appends a node that gives name: what yes writes where condition, a bool
+// without dimensions, is true, and what no writes elsewhere, both float32 of so many
+// dimensions. They use what was written before and may not make a value that is
+// written once.
+func (g *graph) either(name, condition string, dims int, yes, no func() string) string {
+	branch := func(label string, write func() string) attribute {
+		outside := g.nodes
+		g.nodes = nil
+		out := write()
+		var gr, m message
+		for _, n := range g.nodes {
+			gr.bytes(graphNode, n)
+		}
+		g.nodes = outside
+		gr.string(graphName, name+"."+label)
+		gr.bytes(graphOutput, valueInfo(out, Float32, make([]Dim, dims)...))
+		m.string(attributeName, label)
+		m.bytes(attributeGraph, gr)
+		m.int(attributeType, attributeIsGraph)
+		return attribute(m)
 	}
-	elem := map[model.DType]ElemType{model.F32: Float32, model.F16: Float16, model.BF16: BFloat16}[t.DType]
-	if elem == 0 {
-		g.fail("tensor %s has dtype %s", name, t.DType)
-		return name
-	}
-	as := name
-	if elem != Float32 {
-		as = name + "/float32"
-	}
-	if g.seen[name] {
-		return as
-	}
-	g.seen[name] = true
-	var m message
-	for _, d := range t.Shape {
-		m.int(tensorDims, int64(d))
-	}
-	m.int(tensorType, int64(elem))
-	m.string(tensorName, name)
-	for _, kv := range [][2]string{
-		{"location", filepath.Base(g.m.Weights.RealPath)},
-		{"offset", strconv.FormatInt(t.Offset, 10)},
-		{"length", strconv.FormatInt(t.Bytes, 10)},
-	} {
-		var e message
-		e.string(entryKey, kv[0])
-		e.string(entryValue, kv[1])
-		m.bytes(tensorExternal, e)
-	}
-	m.int(tensorLocation, locationExternal)
-	g.initializers = append(g.initializers, m)
-	if elem != Float32 {
-		g.op(as, "Cast", []string{name}, attrInt("to", int64(Float32)))
-	}
-	return as
-}
-
-// ints makes a vector of int64 an initializer.
-func (g *graph) ints(name string, vs ...int64) string {
-	return g.constant(name, Int64, []int64{int64(len(vs))}, vs)
-}
-
-// scalar makes one int64 an initializer without dimensions.
-func (g *graph) scalar(name string, v int64) string {
-	return g.constant(name, Int64, nil, []int64{v})
-}
-
-func (g *graph) constant(name string, elem ElemType, dims, vs []int64) string {
-	if g.seen[name] {
-		return name
-	}
-	g.seen[name] = true
-	var m message
-	for _, d := range dims {
-		m.int(tensorDims, d)
-	}
-	m.int(tensorType, int64(elem))
-	m.string(tensorName, name)
-	var raw []byte
-	for _, v := range vs {
-		raw = binary.LittleEndian.AppendUint64(raw, uint64(v))
-	}
-	m.bytes(tensorRaw, raw)
-	g.initializers = append(g.initializers, m)
-	return name
+	return g.op(name, "If", []string{condition}, branch("then_branch", yes), branch("else_branch", no))
 }
 
 func (g *graph) fail(format string, args ...any) {
@@ -154,9 +116,10 @@ func valueInfo(name string, elem ElemType, shape ...Dim) message {
 	var sh message
 	for _, d := range shape {
 		var dim message
-		if d.Name != "" {
+		switch {
+		case d.Name != "":
 			dim.string(dimParam, d.Name)
-		} else {
+		case d.Size > 0:
 			dim.int(dimValue, d.Size)
 		}
 		sh.bytes(shapeDim, dim)

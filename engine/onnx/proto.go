@@ -10,7 +10,7 @@ const (
 
 	nodeInput, nodeOutput, nodeName, nodeOp, nodeAttribute, nodeDomain = 1, 2, 3, 4, 5, 7
 
-	attributeName, attributeFloat, attributeInt, attributeType = 1, 2, 3, 20
+	attributeName, attributeFloat, attributeInt, attributeGraph, attributeIntList, attributeType = 1, 2, 3, 6, 8, 20
 
 	tensorDims, tensorType, tensorName, tensorRaw, tensorExternal, tensorLocation = 1, 2, 8, 9, 13, 14
 
@@ -28,6 +28,8 @@ const (
 const (
 	attributeIsFloat = 1
 	attributeIsInt   = 2
+	attributeIsGraph = 5
+	attributeIsInts  = 7
 )
 
 // locationExternal is TensorProto.data_location of external data.
@@ -43,9 +45,10 @@ const (
 	Int64    ElemType = 7
 	Bool     ElemType = 9
 	Float16  ElemType = 10
+	Float64  ElemType = 11
 	BFloat16 ElemType = 16
 )
 
 var elemNames = map[ElemType]string{
-	Float32: "float32", Int32: "int32", Int64: "int64", Bool: "bool", Float16: "float16", BFloat16: "bfloat16",
+	Float32: "float32", Float64: "float64", Int32: "int32", Int64: "int64", Bool: "bool", Float16: "float16", BFloat16: "bfloat16",
 }

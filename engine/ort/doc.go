@@ -9,5 +9,5 @@
 //
 // Note: one-thread workers beat one run with many threads on a CPU, because an
 // encoder's operators are short and a thread pool meets at the end of each. The
-// figures are in docs/results.
+// figures are in docs/results. Long rows are the exception: Layout.For.
 package ort

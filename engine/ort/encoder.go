@@ -151,6 +151,13 @@ func (e *Encoder) Submit(i int, b *engine.Batch) error {
 			}
 		}
 	}
+	if n := e.graph.TokenTypes; n > 0 && e.graph.has(Types) {
+		for at, t := range b.Types {
+			if int(t) >= n {
+				return fmt.Errorf("ort: token type %d at token %d of the batch starting at row %d: the model has %d types", t, at, b.Base, n)
+			}
+		}
+	}
 	s.batch, s.err, s.work = b, nil, engine.Work{}
 	s.cancel.Store(false)
 	s.order, s.groups = e.sorter.split(b.Off, e.opt.Layout.UBatch, s.order, s.groups)

@@ -3,6 +3,8 @@ package ort
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 // Role is what an input of a graph wants.
@@ -31,10 +33,11 @@ type Graph struct {
 	Inputs     []Input
 	Output     string
 	States     bool   // the output is token states [rows, len, dim], pooled here
-	Pooling    string // with States: mean or cls
+	Pooling    string // with States: mean, cls, last or max
 	Normalize  bool   // with States or a sentence output: divide by the L2 norm here
 	Dim        int
 	Vocab      int // ids must be below; 0 = unknown
+	TokenTypes int // token types must be below where there is an input of them; 0 = unknown
 	MaxLen     int // longest row
 	Pad        int32
 
@@ -42,15 +45,13 @@ type Graph struct {
 	FLOP func(rows, len int) float64
 }
 
-// Masked says whether the graph can tell padding from tokens.
-func (g *Graph) Masked() bool {
-	for _, in := range g.Inputs {
-		if in.Role == Mask || in.Role == Lengths {
-			return true
-		}
-	}
-	return false
+// has says whether the graph has an input of the role.
+func (g *Graph) has(r Role) bool {
+	return slices.ContainsFunc(g.Inputs, func(in Input) bool { return in.Role == r })
 }
+
+// Masked says whether the graph can tell padding from tokens.
+func (g *Graph) Masked() bool { return g.has(Mask) || g.has(Lengths) }
 
 // Validate says what is wrong with the description.
 func (g *Graph) Validate() error {
@@ -64,8 +65,8 @@ func (g *Graph) Validate() error {
 	if g.Dim < 1 || g.MaxLen < 1 {
 		errs = append(errs, fmt.Errorf("dim %d, longest row %d: both must be at least 1", g.Dim, g.MaxLen))
 	}
-	if g.States && g.Pooling != "mean" && g.Pooling != "cls" {
-		errs = append(errs, fmt.Errorf("pooling %q of token states: mean and cls are supported", g.Pooling))
+	if g.States && !slices.Contains(poolings, g.Pooling) {
+		errs = append(errs, fmt.Errorf("pooling %q of token states: supported are %s", g.Pooling, strings.Join(poolings, ", ")))
 	}
 	return errors.Join(errs...)
 }

@@ -108,7 +108,7 @@ func TestTokenStates(t *testing.T) {
 	rows := [][]int32{{5}, {1, 2, 3}, {12, 7}, {4, 4, 4, 9}}
 	types := []uint8{0, 1, 0, 1, 0, 0, 0, 0, 0, 1}
 	state := func(id int32, kind uint8, i int) float64 { return float64(int(id)*4+i-20)/8 + float64(kind) }
-	for _, pooling := range []string{"mean", "cls"} {
+	for _, pooling := range poolings {
 		for _, layout := range []Layout{Plan(1, 8, 0), Plan(1, 8, 8), Plan(2, 8, 3)} {
 			g := Graph{
 				Path: path, Output: form.Output, States: true, Pooling: pooling, Normalize: pooling == "mean", Dim: 4, Vocab: 13, MaxLen: 16,
@@ -128,13 +128,22 @@ func TestTokenStates(t *testing.T) {
 			for r, ids := range rows {
 				var want [4]float64
 				n := len(ids)
-				if pooling == "cls" {
-					n = 1
-				}
 				var norm float64
 				for i := range want {
-					for k := range n {
-						want[i] += state(ids[k], types[at+k], i) / float64(n)
+					want[i] = state(ids[0], types[at], i)
+					for k := 1; k < n; k++ {
+						s := state(ids[k], types[at+k], i)
+						switch pooling {
+						case "mean":
+							want[i] += s
+						case "last":
+							want[i] = s
+						case "max":
+							want[i] = max(want[i], s)
+						}
+					}
+					if pooling == "mean" {
+						want[i] /= float64(n)
 					}
 					norm += want[i] * want[i]
 				}

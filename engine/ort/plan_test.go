@@ -32,6 +32,29 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+func TestPlanForLongRows(t *testing.T) {
+	for _, test := range []struct {
+		threads, batch, ubatch, longest int
+		workers, intra                  int
+	}{
+		{2, 128, 0, 512, 2, 1},
+		{2, 128, 0, 4095, 2, 1},
+		{2, 128, 0, 4096, 1, 2},
+		{2, 128, 0, 8192, 1, 2},
+		{64, 128, 0, 512, 64, 1},
+		{64, 128, 0, 8192, 16, 4},
+		{6, 128, 0, 8192, 2, 3}, // 4 does not divide 6
+		{7, 128, 0, 8192, 7, 1},
+		{8, 128, 64, 4096, 2, 4}, // two groups a batch leave each run 4 threads already
+		{1, 128, 0, 32768, 1, 1},
+	} {
+		l := Plan(test.threads, test.batch, test.ubatch).For(test.longest)
+		if l.Workers != test.workers || l.Intra != test.intra || l.Batch != test.batch || l.UBatch != test.ubatch {
+			t.Errorf("%+v: %+v", test, l)
+		}
+	}
+}
+
 // The laws of split: the order is a stable sort by length, longest first; groups
 // cover it without gap; automatic groups have one length and stay within
 // GroupTokens unless they are one row.
@@ -82,12 +105,33 @@ func FuzzSplit(f *testing.F) {
 	})
 }
 
+func TestGraphValidate(t *testing.T) {
+	good := Graph{Path: "g.onnx", Inputs: []Input{{Name: "input_ids"}}, Output: "last_hidden_state", States: true, Pooling: "last", Dim: 4, MaxLen: 8}
+	if err := good.Validate(); err != nil {
+		t.Error(err)
+	}
+	bad := good
+	bad.Pooling = "median"
+	want := `pooling "median" of token states: supported are mean, cls, last, max`
+	if err := bad.Validate(); err == nil || err.Error() != want {
+		t.Errorf("%v\nwant %s", err, want)
+	}
+}
+
 func TestPool(t *testing.T) {
 	states := []float32{1, 2, 3, 4, 5, 9}
 	got := make([]float32, 2)
 	pool(got, states, 3, "mean")
 	if !slices.Equal(got, []float32{3, 5}) {
 		t.Errorf("mean of three states: %v, want [3 5]", got)
+	}
+	pool(got, states, 2, "last")
+	if !slices.Equal(got, []float32{3, 4}) {
+		t.Errorf("second of three states: %v, want [3 4]", got)
+	}
+	pool(got, []float32{-1, 2, -3, 4, 5, 9}, 2, "max")
+	if !slices.Equal(got, []float32{-1, 4}) {
+		t.Errorf("largest of two states: %v, want [-1 4]", got)
 	}
 	pool(got, states, 3, "cls")
 	if !slices.Equal(got, []float32{1, 2}) {

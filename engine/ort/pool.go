@@ -2,21 +2,32 @@ package ort
 
 import "math"
 
+// poolings are those that pool knows.
+var poolings = []string{"mean", "cls", "last", "max"}
+
 // pool reduces one row's token states, [length × dim] without padding, to a
-// vector: the first token's state for cls, else the mean over all tokens, summed
-// in float64.
+// vector: the first or the last token's state, the largest of each value over all
+// tokens, or else the mean over all, summed in float64.
 func pool(dst, states []float32, length int, pooling string) {
 	dim := len(dst)
-	if pooling == "cls" {
+	switch pooling {
+	case "cls":
 		copy(dst, states[:dim])
-		return
-	}
-	for i := range dst {
-		var sum float64
-		for t := range length {
-			sum += float64(states[t*dim+i])
+	case "last":
+		copy(dst, states[(length-1)*dim:length*dim])
+	case "max":
+		copy(dst, states[:dim])
+		for i, v := range states[:length*dim] {
+			dst[i%dim] = max(dst[i%dim], v)
 		}
-		dst[i] = float32(sum / float64(length))
+	default:
+		for i := range dst {
+			var sum float64
+			for t := range length {
+				sum += float64(states[t*dim+i])
+			}
+			dst[i] = float32(sum / float64(length))
+		}
 	}
 }
 

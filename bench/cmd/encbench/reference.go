@@ -84,7 +84,7 @@ func encodeReference(ctx context.Context, m *loadedModel, refs []bench.Reference
 	for i, ref := range refs {
 		wg.Go(func() {
 			if errs[i] = ctx.Err(); errs[i] == nil {
-				out[i], errs[i] = enc.Encode(ref.IDs)
+				out[i], errs[i] = enc.Encode(ref.IDs, nil)
 			}
 		})
 	}

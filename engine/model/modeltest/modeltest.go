@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -17,13 +18,16 @@ import (
 	"encbench/engine/model"
 )
 
-// Golden is a golden.json: rows of ids and the vectors of a reference
-// implementation.
+// Golden is a golden.json: rows of ids and the outputs of a reference
+// implementation, vectors or logits.
 type Golden struct {
 	InputIDs   [][]int32   `json:"input_ids"`
+	TypeIDs    [][]int     `json:"token_type_ids"` // nil = all 0
+	PadID      int32       `json:"pad_id"`
 	Pooling    string      `json:"pooling"`
 	Normalize  bool        `json:"normalize"`
 	Embeddings [][]float32 `json:"embeddings"`
+	Logits     [][]float32 `json:"logits"`
 }
 
 // ReadGolden reads dir/golden.json.
@@ -31,10 +35,62 @@ func ReadGolden(tb testing.TB, dir string) Golden {
 	tb.Helper()
 	var g Golden
 	ReadJSON(tb, filepath.Join(dir, "golden.json"), &g)
-	if len(g.InputIDs) == 0 || len(g.InputIDs) != len(g.Embeddings) {
-		tb.Fatalf("%s: %d rows of ids, %d embeddings", dir, len(g.InputIDs), len(g.Embeddings))
+	if len(g.InputIDs) == 0 || len(g.InputIDs) != len(g.Outputs()) {
+		tb.Fatalf("%s: %d rows of ids, %d outputs", dir, len(g.InputIDs), len(g.Outputs()))
 	}
 	return g
+}
+
+// Outputs gives the vectors, or the logits as vectors of one value.
+func (g Golden) Outputs() [][]float32 {
+	if g.Embeddings != nil {
+		return g.Embeddings
+	}
+	return g.Logits
+}
+
+// Types gives the token types of row i, nil for all 0.
+func (g Golden) Types(i int) []uint8 {
+	if g.TypeIDs == nil {
+		return nil
+	}
+	types := make([]uint8, len(g.TypeIDs[i]))
+	for j, t := range g.TypeIDs[i] {
+		types[j] = uint8(t)
+	}
+	return types
+}
+
+// Goldens lists the model directories with a golden.json: those in testdata, which
+// cover every family, and, where the project's shared data lie beside the clone,
+// the larger ones there.
+func Goldens(tb testing.TB) []string {
+	tb.Helper()
+	_, file, _, ok := runtime.Caller(0)
+	if !ok {
+		tb.Fatal("the place of modeltest is not known")
+	}
+	root := filepath.Join(filepath.Dir(file), "..", "..", "..")
+	var dirs []string
+	for _, pattern := range []string{
+		filepath.Join(root, "engine", "model", "testdata", "*", "golden.json"),
+		filepath.Join(root, "..", "shared", "data", "models", "tiny-*", "golden.json"),
+	} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		for _, path := range found {
+			dir := filepath.Dir(path)
+			if !slices.ContainsFunc(dirs, func(d string) bool { return filepath.Base(d) == filepath.Base(dir) }) {
+				dirs = append(dirs, dir)
+			}
+		}
+	}
+	if len(dirs) == 0 {
+		tb.Fatalf("no golden.json below %s", root)
+	}
+	return dirs
 }
 
 // ReadJSON reads a JSON file into v.
