@@ -109,12 +109,21 @@ $(VENV)/done: bench/peers/requirements.txt bench/peers/requirements-openvino.txt
 # The folder with the collections whose values are kept in docs/results.
 COLLECTIONS ?= ../shared/data/collections
 
-# Maven's package with the one trec_eval that is compared with; mvn or JAR=file.
-$(VENV)/bin/trec_eval: bench/peers/trec_eval.sh $(VENV)/done
+# Tokenizers of public models that are compared too, each as NAME=FILE.
+TOKENIZERS ?= $(addprefix ModernBERT=,$(wildcard ../shared/data/tokenizers/modernbert/tokenizer.json))
+
+# Maven's packages with the one trec_eval and the one int8 graph that are compared
+# with; mvn, or JAR=file and INT8_JAR=file.
+$(VENV)/bin/trec_eval: bench/peers/trec_eval.sh bench/peers/maven.sh $(VENV)/done
 	bench/peers/trec_eval.sh $@ $(JAR)
 
-peers: assets $(VENV)/done $(VENV)/bin/trec_eval ## measure against Python peers (6 GB on disk), FAISS and trec_eval, interleaved; then results
+$(VENV)/bin/all-minilm-l6-v2-q.onnx: bench/peers/int8_graph.sh bench/peers/maven.sh $(VENV)/done
+	bench/peers/int8_graph.sh $@ $(INT8_JAR)
+
+peers: assets $(VENV)/done $(VENV)/bin/trec_eval $(VENV)/bin/all-minilm-l6-v2-q.onnx ## measure against Python peers (6 GB on disk), FAISS and trec_eval, interleaved; then results
 	$(BIN) peers --python $(VENV)/bin/python --out docs/results/peers.json
+	$(BIN) peers --part tokenizers --tokenizers corpus/tokenize/testdata $(addprefix --tokenizer ,$(TOKENIZERS)) --python $(VENV)/bin/python --out docs/results/tokenizers.json
+	$(BIN) peers --part models --python $(VENV)/bin/python --out docs/results/models.json
 	$(BIN) peers --part search --python $(VENV)/bin/python --out docs/results/search.json
 	$(BIN) peers --part score --python $(VENV)/bin/python --out docs/results/score.json
 	$(BIN) peers --part quality --collections $(COLLECTIONS) --out docs/results/quality.json

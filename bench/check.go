@@ -23,6 +23,8 @@ func (r *Record) check() error {
 		return fmt.Errorf("field \"protocol.overlap\" is %d, expected 0 to %d", p.Overlap, p.Chunk-1)
 	case p.Batch <= 0:
 		return fmt.Errorf("field \"protocol.batch\" is %d or absent, expected the chunks of a batch; the record is not whole, measure again", p.Batch)
+	case p.BatchTokens < 0 || p.BatchTokens > 0 && p.BatchTokens < p.Chunk:
+		return fmt.Errorf("field \"protocol.batch_tokens\" is %d, expected 0 or at least the %d tokens of a chunk", p.BatchTokens, p.Chunk)
 	}
 	for i := range r.Samples {
 		if name, x := r.Samples[i].absurd(); name != "" {

@@ -16,6 +16,8 @@ func TestReadRecordRefusesWhatNoRunWrites(t *testing.T) {
 		{func(r *Record) { r.Protocol.Overlap = 512 }, `field "protocol.overlap" is 512, expected 0 to 511`},
 		{func(r *Record) { r.Protocol.Overlap = -1 }, `field "protocol.overlap" is -1, expected 0 to 511`},
 		{func(r *Record) { r.Protocol.Batch = 0 }, `field "protocol.batch" is 0 or absent, expected the chunks of a batch; the record is not whole, measure again`},
+		{func(r *Record) { r.Protocol.BatchTokens = 511 }, `field "protocol.batch_tokens" is 511, expected 0 or at least the 512 tokens of a chunk`},
+		{func(r *Record) { r.Protocol.BatchTokens = -1 }, `field "protocol.batch_tokens" is -1, expected 0 or at least the 512 tokens of a chunk`},
 		{func(r *Record) { r.Samples[3].WallS = -1 }, `field "samples[3].wall_s" is -1, which no run measures; the record was changed, measure again`},
 		{func(r *Record) { r.Samples[0].WallS = 0 }, `field "samples[0].wall_s" is 0, which no run measures; the record was changed, measure again`},
 		{func(r *Record) { r.Samples[0].WallS = 1e10 }, `field "samples[0].wall_s" is 1e+10, which no run measures; the record was changed, measure again`},

@@ -73,6 +73,7 @@ func TestCompareRefuses(t *testing.T) {
 		{func(r *Record) { r.Protocol.Chunk = 256 }, "not comparable: protocol.chunk: 512 against 256"},
 		{func(r *Record) { r.Protocol.Overlap = 0 }, "not comparable: protocol.overlap: 100 against 0"},
 		{func(r *Record) { r.Protocol.Batch = 32 }, "not comparable: protocol.batch: 128 against 32"},
+		{func(r *Record) { r.Protocol.BatchTokens = 16384 }, "not comparable: protocol.batch_tokens: 0 against 16384"},
 		{func(r *Record) { r.Protocol.DType = "float16" }, "not comparable: protocol.dtype: float32 against float16"},
 		{func(r *Record) { r.Protocol.Prompt, r.Protocol.PromptTk = "query: ", 2 }, `not comparable: protocol.prompt: (none) against "query: "; protocol.prompt_tokens: 0 against 2`},
 		{func(r *Record) { r.Protocol.Pooling = "cls" }, "not comparable: protocol.pooling: mean against cls"},

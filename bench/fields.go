@@ -23,6 +23,7 @@ var protocolFields = []field{
 	{"protocol.chunk", func(r *Record) any { return r.Protocol.Chunk }},
 	{"protocol.overlap", func(r *Record) any { return r.Protocol.Overlap }},
 	{"protocol.batch", func(r *Record) any { return r.Protocol.Batch }},
+	{"protocol.batch_tokens", func(r *Record) any { return r.Protocol.BatchTokens }},
 	{"protocol.dtype", func(r *Record) any { return r.Protocol.DType }},
 }
 
@@ -59,6 +60,7 @@ var (
 		{"model.parameters", func(r *Record) any { return r.Model.Parameters }},
 		{"model.dtype_stored", func(r *Record) any { return r.Model.Stored }},
 		{"model.synthetic", func(r *Record) any { return r.Model.Synthetic }},
+		{"model.stand_in_tokenizer", func(r *Record) any { return r.Model.StandInTokenizer }},
 	}
 	freeFields = []field{
 		// With two tokenizers: how many chunks there are follows from them.
@@ -74,6 +76,7 @@ var (
 		{"engine.ubatch", func(r *Record) any { return r.Engine.UBatch }},
 		{"engine.how_run", func(r *Record) any { return r.Engine.HowRun }},
 		{"engine.optimization", func(r *Record) any { return r.Engine.Optimization }},
+		{"engine.activation_bits", func(r *Record) any { return r.Engine.ActivationBits }},
 		{"engine.slots", func(r *Record) any { return r.Engine.Slots }},
 		{"env.host_hash", func(r *Record) any { return r.Env.HostHash }},
 		{"env.cpu.model", func(r *Record) any { return r.Env.CPU.Model }},

@@ -91,7 +91,7 @@ func TestGateCatchesDamage(t *testing.T) {
 			dir = modeltest.Damage(t, tinyMean, *test.fault)
 		}
 		for _, masked := range []bool{false, true} {
-			acc, _, err := bench.Gate(context.Background(), openEncoder(t, dir, masked), refs, "test")
+			acc, _, err := bench.Gate(context.Background(), openEncoder(t, dir, masked), refs, "test", bench.GateLimits("float32", 0, false))
 			if err != nil {
 				t.Fatalf("%s: %v", test.name, err)
 			}
@@ -117,7 +117,7 @@ func TestGateCatchesDamageOfMiniLM(t *testing.T) {
 		if test.add != 0 {
 			damaged = modeltest.Damage(t, dir, modeltest.Fault{Tensor: "encoder.layer.3.attention.output.dense.weight", Index: 12345, Add: float32(test.add)})
 		}
-		acc, _, err := bench.Gate(context.Background(), openEncoder(t, damaged, false), refs, "test")
+		acc, _, err := bench.Gate(context.Background(), openEncoder(t, damaged, false), refs, "test", bench.GateLimits("float32", 0, false))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,18 +146,18 @@ func TestGateWithoutReference(t *testing.T) {
 		refs = append(refs, bench.Reference{IDs: ids})
 	}
 	fake := enginetest.NewFake(32, 2)
-	acc, _, err := bench.Gate(context.Background(), fake, refs, "itself")
+	acc, _, err := bench.Gate(context.Background(), fake, refs, "itself", bench.GateLimits("float32", 0, false))
 	if err != nil || !acc.Passed || acc.Level != bench.LevelConsistency {
 		t.Errorf("consistent encoder: %+v, %v", acc, err)
 	}
-	acc, _, err = bench.Gate(context.Background(), liar{fake}, refs, "itself")
+	acc, _, err = bench.Gate(context.Background(), liar{fake}, refs, "itself", bench.GateLimits("float32", 0, false))
 	if err != nil || acc.Passed {
 		t.Errorf("encoder that depends on the batch passed: %+v, %v", acc, err)
 	}
 }
 
 func TestGateNeedsRows(t *testing.T) {
-	_, _, err := bench.Gate(context.Background(), enginetest.NewFake(8, 2), nil, "nothing")
+	_, _, err := bench.Gate(context.Background(), enginetest.NewFake(8, 2), nil, "nothing", bench.GateLimits("float32", 0, false))
 	if err == nil || err.Error() != "accuracy gate: no rows to compare" {
 		t.Errorf("gate without references: %v", err)
 	}

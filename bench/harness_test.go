@@ -84,6 +84,61 @@ func documents(n int) []string {
 	return out
 }
 
+// A tokenizer that is not the model's leaves chunks and tokens, and no documents.
+func TestHarnessWithAStandInTokenizer(t *testing.T) {
+	for _, window := range []int{0, 2} {
+		a := armOf(t, documents(50), 16, window)
+		a.Record.Model.StandInTokenizer = true
+		a.Record.Projection = &bench.Projection{FromDocs: 3, Documents: 50}
+		h := &bench.Harness{Schedule: bench.Schedule{Repeats: 3}, Arms: []*bench.Arm{a}, Save: func(*bench.Arm) error { return nil }}
+		if err := h.Run(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		r := a.Record
+		if r.Rates.Docs.N != 0 || r.Rates.TextMB.N != 0 || r.Rates.Chunks.N == 0 || r.Rates.Tokens.N == 0 || r.Projection != nil {
+			t.Errorf("window %d: rates %+v, projection %v", window, r.Rates, r.Projection)
+		}
+		if e, unit := r.Headline(); unit != "chunks/s" || e.Median <= 0 {
+			t.Errorf("window %d: headline %g %s", window, e.Median, unit)
+		}
+	}
+}
+
+// Windows count as the model defines them: a token attends to no more keys than its
+// window and its row have.
+func TestRowFLOP(t *testing.T) {
+	var m bench.Model
+	m.LinearFLOP, m.AttentionFLOP, m.CausalFLOP = 1000, 4, 2
+	m.AddLocal(9, 3)
+	m.AddLocal(17, 5)
+	m.AddLocal(9, 3)
+	if len(m.LocalAttention) != 2 || m.LocalAttention[0].FLOP != 6 {
+		t.Errorf("local attention %+v", m.LocalAttention)
+	}
+	for n, want := range map[int]float64{
+		1:   1000 + 4 + 2 + 6 + 5,
+		10:  10_000 + 400 + 110 + 10*9*6 + 10*10*5,
+		100: 100_000 + 40_000 + 10_100 + 100*9*6 + 100*17*5,
+	} {
+		if got := m.RowFLOP(n); got != want {
+			t.Errorf("%d tokens: %g, want %g", n, got, want)
+		}
+	}
+	// The harness counts rows, not their sums.
+	a := armOf(t, documents(50), 16, 0)
+	a.Record.Model.AttentionFLOP = 0
+	a.Record.Model.AddLocal(9, 3)
+	h := &bench.Harness{Schedule: bench.Schedule{Repeats: 1}, Arms: []*bench.Arm{a}, Save: func(*bench.Arm) error { return nil }}
+	if err := h.Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	s := a.Record.Samples[0]
+	// Every row is longer than the window but for those of few bytes.
+	if most := float64(s.RealTokens) * (100 + 27); s.ModelFLOP >= most || s.ModelFLOP < 0.9*most {
+		t.Errorf("%g FLOP for %d tokens, want a little less than %g", s.ModelFLOP, s.RealTokens, most)
+	}
+}
+
 func TestHarnessMeetsTheSchedule(t *testing.T) {
 	a := armOf(t, documents(50), 16, 0)
 	var saved []int

@@ -96,6 +96,9 @@ func (a *Arm) summarize() {
 	r := a.Record
 	corpusRows := r.Corpus.Selection.Corpus
 	project(r.Samples, corpusRows, r.Corpus.Documents, r.Corpus.TextBytes)
+	if r.Model.StandInTokenizer {
+		withoutText(r)
+	}
 	r.Rates = RatesOf(r.Samples)
 	if r.Projection != nil && r.Rates.Docs.Median > 0 {
 		r.Projection.CorpusS = float64(r.Projection.Documents) / r.Rates.Docs.Median
@@ -115,6 +118,17 @@ func (a *Arm) summarize() {
 	}
 	utilization(&r.MFU, Summarize(model).Median)
 	utilization(&r.HFU, Summarize(issued).Median)
+}
+
+// withoutText takes documents and text out of a record whose tokenizer cuts text into
+// other numbers of tokens than the model's own would: a tenth more or less is more than
+// docs/s is read for. Chunks and tokens are what they are.
+func withoutText(r *Record) {
+	r.Projection = nil
+	for i := range r.Samples {
+		s := &r.Samples[i]
+		s.Docs, s.DocsPerS, s.TextBytes = 0, 0, 0
+	}
 }
 
 func utilization(u *Utilization, flops float64) {

@@ -12,6 +12,7 @@ import (
 // tally is what has been collected since the last sample began.
 type tally struct {
 	work       engine.Work
+	flop       float64 // of the rows, as the model defines it
 	rows       [engine.Buckets]int64
 	batches    int
 	chunks     int64
@@ -22,7 +23,7 @@ type tally struct {
 
 // flow is the pipeline's flow from a pass into the tally. each is called after
 // every batch.
-func (t *tally) flow(h *Harness, pass Pass, each func(b *engine.Batch) error) engine.Flow {
+func (t *tally) flow(h *Harness, a *Arm, pass Pass, each func(b *engine.Batch) error) engine.Flow {
 	return engine.Flow{
 		Next: func(ctx context.Context) (*engine.Batch, error) {
 			b, err := pass.Next(ctx)
@@ -37,6 +38,7 @@ func (t *tally) flow(h *Harness, pass Pass, each func(b *engine.Batch) error) en
 			for i := range r.N {
 				t.vectors = append(t.vectors, r.Float32(i)...)
 				t.rows[engine.Bucket(b.Len(i))]++
+				t.flop += a.Record.Model.RowFLOP(b.Len(i))
 			}
 			t.work.Add(w)
 			t.batches++
@@ -55,11 +57,10 @@ func (t *tally) flow(h *Harness, pass Pass, each func(b *engine.Batch) error) en
 
 // sample makes a sample of what the tally holds and empties it.
 func (t *tally) sample(a *Arm, round int, wall time.Duration) Sample {
-	m := &a.Record.Model
 	s := Sample{
 		Round: round, WallS: wall.Seconds(), Chunks: t.chunks, TextBytes: t.text,
 		RealTokens: t.work.Real, PaddedTokens: t.work.Padded,
-		ModelFLOP:  float64(t.work.Real)*m.LinearFLOP + float64(t.work.RealSq)*m.AttentionFLOP,
+		ModelFLOP:  t.flop,
 		IssuedFLOP: t.work.FLOP, LoadAvg: env.LoadAverage(),
 		Rows: append([]int64{}, t.rows[:]...),
 	}
@@ -71,7 +72,7 @@ func (t *tally) sample(a *Arm, round int, wall time.Duration) Sample {
 	}
 	a.sums.Add(t.work)
 	a.stages.busy(t.work, s.WallS)
-	t.work, t.rows, t.batches, t.chunks, t.docs, t.text = engine.Work{}, [engine.Buckets]int64{}, 0, 0, 0, 0
+	*t = tally{vectors: t.vectors, flight: t.flight}
 	return s
 }
 
@@ -86,7 +87,7 @@ func (h *Harness) pass(ctx context.Context, arm, round int) error {
 	if err != nil {
 		return err
 	}
-	times, err := engine.Pipeline(ctx, a.Encoder, t.flow(h, pass, func(*engine.Batch) error { return nil }))
+	times, err := engine.Pipeline(ctx, a.Encoder, t.flow(h, a, pass, func(*engine.Batch) error { return nil }))
 	stats := pass.Stats()
 	if closing := pass.Close(); err == nil {
 		err = closing
@@ -144,7 +145,7 @@ func (h *Harness) stream(ctx context.Context, arm, round int) error {
 		saved = now
 		return h.refresh(a)
 	}
-	times, err := engine.Pipeline(ctx, a.Encoder, t.flow(h, pass, func(b *engine.Batch) error {
+	times, err := engine.Pipeline(ctx, a.Encoder, t.flow(h, a, pass, func(b *engine.Batch) error {
 		// Only of a stream that could not be scanned before.
 		if a.inputs != nil && !a.whole {
 			for i := range b.Rows() {

@@ -88,7 +88,7 @@ func (h *Harness) counted(a *Arm) {
 			sampleChunks: max(1, int(a.Record.Corpus.Selection.Chunks)),
 		}
 		if a.Window > 0 {
-			am.sampleChunks = a.Window * a.Record.Protocol.Batch
+			am.sampleChunks = a.Window * a.Record.Protocol.BatchChunks()
 			am.passSamples = int(a.Record.Corpus.Chunks) / am.sampleChunks
 		}
 		m.arms[i] = am

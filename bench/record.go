@@ -38,8 +38,10 @@ type Record struct {
 	HFU        Utilization `json:"hfu"`
 	Accuracy   Accuracy    `json:"accuracy"`
 	Memory     Memory      `json:"memory"`
-	Warnings   []Warning   `json:"warnings"`
-	Verdict    Verdict     `json:"verdict"`
+	// Search is how the batch was found, where it was searched for.
+	Search   *BatchSearch `json:"batch_search,omitempty"`
+	Warnings []Warning    `json:"warnings"`
+	Verdict  Verdict      `json:"verdict"`
 }
 
 // Tool says which encbench made the record.
@@ -69,9 +71,44 @@ type Model struct {
 	MaxPositions    int     `json:"max_positions"`
 	Stored          string  `json:"dtype_stored"`              // as on disk
 	Computed        string  `json:"dtype_computed"`            // as multiplied
+	WidenedBytes    int64   `json:"widened_bytes,omitempty"`   // of narrower floats that become float32 when the model is loaded
 	LinearFLOP      float64 `json:"linear_flop_per_token"`     // 2 × multiply-adds of all linear layers
-	AttentionFLOP   float64 `json:"attention_flop_per_token2"` // × length²: 4·hidden·layers
-	Synthetic       bool    `json:"synthetic"`                 // random weights: speed only
+	AttentionFLOP   float64 `json:"attention_flop_per_token2"` // × length², of the layers that attend to all tokens: 4·hidden each
+	// CausalFLOP is × length·(length+1)/2, of the layers that attend to what is before.
+	CausalFLOP float64 `json:"causal_attention_flop_per_token2,omitempty"`
+	// LocalAttention are the layers that attend to a window.
+	LocalAttention   []LocalAttention `json:"local_attention,omitempty"`
+	Synthetic        bool             `json:"synthetic"`                    // random weights: speed only
+	StandInTokenizer bool             `json:"stand_in_tokenizer,omitempty"` // cuts text into other numbers of tokens than the model's own: no docs/s
+}
+
+// LocalAttention is the work of the layers with windows of one size.
+type LocalAttention struct {
+	Keys int     `json:"keys"`                   // that a token attends to, itself included
+	FLOP float64 `json:"flop_per_token_and_key"` // of all these layers
+}
+
+// AddLocal adds a layer with a window of keys tokens.
+func (m *Model) AddLocal(keys int, flop float64) {
+	for i := range m.LocalAttention {
+		if l := &m.LocalAttention[i]; l.Keys == keys {
+			l.FLOP += flop
+			return
+		}
+	}
+	m.LocalAttention = append(m.LocalAttention, LocalAttention{keys, flop})
+}
+
+// RowFLOP is the work of one row of n tokens as the model defines it: MFU counts it.
+// A token attends to no more keys than the row has, and what a window loses at the
+// row's ends is left aside.
+func (m *Model) RowFLOP(n int) float64 {
+	t := float64(n)
+	f := t*m.LinearFLOP + t*t*m.AttentionFLOP + t*(t+1)/2*m.CausalFLOP
+	for _, l := range m.LocalAttention {
+		f += t * float64(min(n, l.Keys)) * l.FLOP
+	}
+	return f
 }
 
 // Corpus identifies the input and what was selected from it.
@@ -112,8 +149,10 @@ type Engine struct {
 	UBatch        string `json:"ubatch"`  // as asked: auto or a number
 	HowRun        string `json:"how_run"` // "batch 128, run as 64 × 2"
 	Optimization  string `json:"optimization"`
-	Feeders       int    `json:"feeders"` // tokenizing goroutines
-	Slots         int    `json:"slots"`
+	// ActivationBits are those that int8 layers round activations to; 0 = none.
+	ActivationBits int `json:"activation_bits,omitempty"`
+	Feeders        int `json:"feeders"` // tokenizing goroutines
+	Slots          int `json:"slots"`
 }
 
 // Cold is the time before the first vector, in seconds.
@@ -235,23 +274,59 @@ type Utilization struct {
 
 // Accuracy is the outcome of the gate. Without a pass there is no rate.
 type Accuracy struct {
-	Level     string  `json:"level"`  // reference, consistency-only
-	Passed    bool    `json:"passed"` //
-	Threshold float64 `json:"threshold"`
+	// Level is reference, reference-float16 and so on where the weights were converted
+	// from what the reference reads, or consistency-only.
+	Level  string `json:"level"`
+	Passed bool   `json:"passed"`
+	Output string `json:"output,omitempty"` // logits: no cosines, differences are shares of Spread; "" = vectors
+
+	Threshold float64 `json:"threshold"` // of every cosine
+	MeanLimit float64 `json:"mean_threshold,omitempty"`
 	Min       float64 `json:"min_cosine"`
 	Mean      float64 `json:"mean_cosine"`
-	MaxDiff   float64 `json:"max_difference"`           // largest difference of one value of a vector
+	MaxDiff   float64 `json:"max_difference"`           // largest difference of one value of a vector, as a share of its length
 	DiffLimit float64 `json:"max_difference_threshold"` // 0 = not checked
-	Probes    []Probe `json:"probes"`
-	Reference string  `json:"reference"` // what the vectors were compared with
-	Error     string  `json:"error,omitempty"`
+	// BatchDiff is the same between a row alone and in a batch.
+	BatchDiff  float64    `json:"max_batch_difference,omitempty"`
+	BatchLimit float64    `json:"max_batch_difference_threshold,omitempty"` // 0 = MaxDiff covers it
+	Spread     float64    `json:"logit_spread,omitempty"`                   // largest − smallest logit of the reference
+	Probes     []Probe    `json:"probes"`
+	Reference  string     `json:"reference"` // what the vectors were compared with
+	Retrieval  *Retrieval `json:"retrieval,omitempty"`
+	Error      string     `json:"error,omitempty"`
 }
+
+// OutputLogits is the Output of rerankers.
+const OutputLogits = "logits"
 
 // Probe is one gated shape.
 type Probe struct {
-	Tokens int     `json:"tokens"`
-	Alone  float64 `json:"cosine_alone"`
-	Batch  float64 `json:"cosine_in_batch"`
+	Tokens    int     `json:"tokens"`
+	Alone     float64 `json:"cosine_alone"`
+	Batch     float64 `json:"cosine_in_batch"`
+	DiffAlone float64 `json:"difference_alone,omitempty"` // of a logit, as a share of the spread
+	DiffBatch float64 `json:"difference_in_batch,omitempty"`
+}
+
+// Retrieval is what converted weights cost on a labelled collection, beside the
+// weights that they were made from.
+type Retrieval struct {
+	Collection string  `json:"collection"`
+	SHA256     string  `json:"sha256"` // of the part that was taken
+	Documents  int     `json:"documents"`
+	Queries    int     `json:"queries"`
+	Measure    string  `json:"measure"`
+	Value      float64 `json:"value"`
+	Original   float64 `json:"original"`    // of the weights as the directory has them
+	Ratio      float64 `json:"ratio"`       // Value ÷ Original
+	RatioLimit float64 `json:"ratio_limit"` // at least
+	// Cosines between the vectors of the two, over all texts.
+	Texts   int     `json:"texts"`
+	Min     float64 `json:"min_cosine"`
+	P1      float64 `json:"p1_cosine"` // 1 % of the texts are below
+	Mean    float64 `json:"mean_cosine"`
+	Least   float64 `json:"min_cosine_limit"`
+	Average float64 `json:"mean_cosine_limit"`
 }
 
 // Memory is what the process took.
@@ -259,6 +334,17 @@ type Memory struct {
 	PeakRSS int64 `json:"peak_rss_bytes"`
 	Weights int64 `json:"weights_bytes"`
 	GoHeap  int64 `json:"go_heap_bytes"`
+	// Predicted is the peak that was predicted before the encoder was opened, the sum
+	// of Parts; 0 = it was not (a bare graph). Available was what the process could have.
+	Predicted int64        `json:"predicted_peak_bytes,omitempty"`
+	Available int64        `json:"available_bytes,omitempty"`
+	Parts     []MemoryPart `json:"predicted_parts,omitempty"`
+}
+
+// MemoryPart is one part of the memory that was predicted.
+type MemoryPart struct {
+	Name  string `json:"name"`
+	Bytes int64  `json:"bytes"`
 }
 
 // Warning is a caveat that travels with the result; Advice names a flag or a

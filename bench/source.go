@@ -78,19 +78,28 @@ func (p *packedPass) Recycle(*feed.Batch) {}
 func (p *packedPass) Stats() feed.Stats   { return feed.Stats{} }
 func (p *packedPass) Close() error        { return nil }
 
-// Pack lays rows into batches, in order.
+// Pack lays rows into batches of batch rows, in order.
 func Pack(rows []Row, batch int) []*feed.Batch {
+	return PackLimit(rows, feed.Limit{Rows: batch})
+}
+
+// PackLimit lays rows into batches, in order, each as full as the limit allows: those
+// that a feeder makes of the same rows.
+func PackLimit(rows []Row, limit feed.Limit) []*feed.Batch {
 	var out []*feed.Batch
-	for start := 0; start < len(rows); start += batch {
-		b := &feed.Batch{}
-		b.Reset()
-		b.Base = int64(start)
-		for _, r := range rows[start:min(start+batch, len(rows))] {
-			b.IDs = append(b.IDs, r.IDs...)
-			b.Off = append(b.Off, int32(len(b.IDs)))
-			b.Doc = append(b.Doc, r.Doc)
+	var b *feed.Batch
+	longest := 0
+	for i, r := range rows {
+		if b == nil || !limit.Takes(b.Rows(), longest, len(r.IDs)) {
+			b, longest = &feed.Batch{}, 0
+			b.Reset()
+			b.Base = int64(i)
+			out = append(out, b)
 		}
-		out = append(out, b)
+		b.IDs = append(b.IDs, r.IDs...)
+		b.Off = append(b.Off, int32(len(b.IDs)))
+		b.Doc = append(b.Doc, r.Doc)
+		longest = max(longest, len(r.IDs))
 	}
 	return out
 }

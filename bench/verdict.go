@@ -44,8 +44,11 @@ func Judge(r *Record, noise []string) Verdict {
 	}
 	if !r.Accuracy.Passed {
 		against("the accuracy gate did not pass (%s), so there is no rate; check the model with \"encbench model verify\"", r.Accuracy.outcome())
-	} else if r.Accuracy.Level != LevelReference {
+	} else if !r.Accuracy.Referenced() {
 		against("accuracy is %s: the vectors were checked against themselves, not against a reference; use the model's Hugging Face directory instead of a bare .onnx", orUnknown(r.Accuracy.Level))
+	}
+	if r.unmeasured() {
+		against("%s", unmeasuredText(r))
 	}
 	if r.Model.Synthetic {
 		against("the model has random weights: its speed says nothing about accuracy; use trained weights")
@@ -133,15 +136,49 @@ func (a *Accuracy) outcome() string {
 // "1 − cosine at most 2.4e-13 (mean 1.1e-13), limit 1e-6; a value differs by at
 // most 1.2e-7, limit 2e-6". Distances from one, because a cosine with a few
 // decimals reads as one, or as its own limit.
+//
+// Of logits it says how far they were, as a share of their spread: "a logit is off by
+// at most 1.1e-6 of the spread of 2.31, limit 0.001".
 func (a *Accuracy) Figures() string {
-	s := fmt.Sprintf("1 − cosine at most %s (mean %s), limit %s", Deviation(1-a.Min), Deviation(1-a.Mean), Deviation(1-a.Threshold))
+	if a.Output == OutputLogits {
+		s := fmt.Sprintf("a logit is off by at most %s of the spread of %.3g", Deviation(a.MaxDiff), a.Spread)
+		if a.DiffLimit > 0 {
+			s += ", limit " + Deviation(a.DiffLimit)
+		}
+		return s + a.batchFigures()
+	}
+	mean := Deviation(1 - a.Mean)
+	if a.MeanLimit > 0 {
+		mean += ", limit " + Deviation(1-a.MeanLimit)
+	}
+	s := fmt.Sprintf("1 − cosine at most %s (mean %s), limit %s", Deviation(1-a.Min), mean, Deviation(1-a.Threshold))
 	switch {
 	case a.DiffLimit > 0:
 		s += fmt.Sprintf("; a value differs by at most %s, limit %s", Deviation(a.MaxDiff), Deviation(a.DiffLimit))
 	case a.MaxDiff > 0:
 		s += fmt.Sprintf("; a value differs by at most %s, no limit", Deviation(a.MaxDiff))
 	}
-	return s
+	return s + a.batchFigures()
+}
+
+// batchFigures says how far a row's values depended on its batch, where that has a
+// limit of its own.
+func (a *Accuracy) batchFigures() string {
+	if a.BatchLimit == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; alone and in a batch by at most %s, limit %s", Deviation(a.BatchDiff), Deviation(a.BatchLimit))
+}
+
+// unmeasured says whether the weights were converted and nobody knows what that costs
+// on real texts: one passed gate of random rows is little.
+func (r *Record) unmeasured() bool {
+	return r.Accuracy.Passed && r.Accuracy.Referenced() && r.Accuracy.Level != LevelReference &&
+		r.Accuracy.Output != OutputLogits && r.Accuracy.Retrieval == nil && !r.Model.Synthetic
+}
+
+func unmeasuredText(r *Record) string {
+	return fmt.Sprintf("the nDCG ratio of the %s weights is not measured; run \"encbench model verify %s --dtype %s\"", r.Model.Stored, r.Model.Name, r.Model.Stored)
 }
 
 // driftLimit is the change between the first and the last third of a run from
@@ -212,6 +249,12 @@ func inputWarnings(r *Record, add addWarning) {
 	if r.Model.Synthetic {
 		add("synthetic-model", "", "random weights: the speed is real, the vectors mean nothing")
 	}
+	if r.unmeasured() {
+		add("retrieval-unmeasured", fmt.Sprintf("encbench model verify %s --dtype %s", r.Model.Name, r.Model.Stored), "the nDCG ratio of the %s weights is not measured", r.Model.Stored)
+	}
+	if r.Model.StandInTokenizer {
+		add("stand-in-tokenizer", "encbench model synth with --tokenizer and the model's own tokenizer.json", "the tokenizer is a stand-in, which makes other numbers of tokens of a text: no docs/s")
+	}
 	if r.Accuracy.Level == LevelConsistency {
 		add("consistency-only", "--model with the Hugging Face directory", "a bare .onnx has no reference: only its consistency was checked")
 	}
@@ -238,7 +281,7 @@ func inputWarnings(r *Record, add addWarning) {
 const overlapBatches = 3
 
 func selectionWarnings(r *Record, add addWarning) {
-	s, batch := r.Corpus.Selection, int64(r.Protocol.Batch)
+	s, batch := r.Corpus.Selection, int64(r.Protocol.BatchChunks())
 	if s.Kind == SelectionStratified && s.Chunks > 0 && batch > 0 && r.Protocol.Region != RegionEncode {
 		if n := (s.Chunks + batch - 1) / batch; n < overlapBatches {
 			noun := "batches"
@@ -267,7 +310,7 @@ func machineWarnings(r *Record, add addWarning) {
 	if g := r.Env.CPU.Governor; g != "" && g != "performance" {
 		add("governor", "set the governor to performance", "the frequency governor is %s: the clock follows the load", g)
 	}
-	if m := r.MFU.Value; m > 1 {
+	if m := r.MFU.Value; m > 1 && r.Model.Computed != dtypeInt8 { // the peak is float32's
 		add("peak", "run again on a quiet machine", "MFU is %.2f: the probe that measured the peak was disturbed", m)
 	}
 	if strings.Contains(strings.ToLower(r.MFU.Source), "uncertain") {

@@ -26,6 +26,14 @@ func TestJudge(t *testing.T) {
 			[]string{`accuracy is consistency-only: the vectors were checked against themselves, not against a reference; use the model's Hugging Face directory instead of a bare .onnx`}},
 		{"synthetic", func(r *Record) { r.Model.Synthetic = true }, nil,
 			[]string{`the model has random weights: its speed says nothing about accuracy; use trained weights`}},
+		{"converted", func(r *Record) {
+			r.Model.Name, r.Model.Stored, r.Model.Computed, r.Accuracy.Level = "minilm-l6", "int8", "int8", "reference-int8"
+		}, nil,
+			[]string{`the nDCG ratio of the int8 weights is not measured; run "encbench model verify minilm-l6 --dtype int8"`}},
+		{"converted and measured", func(r *Record) { r.Accuracy.Level, r.Accuracy.Retrieval = "reference-int8", &Retrieval{} }, nil, nil},
+		{"converted reranker", func(r *Record) { r.Accuracy.Level, r.Accuracy.Output = "reference-int8", OutputLogits }, nil, nil},
+		{"converted random weights", func(r *Record) { r.Accuracy.Level, r.Model.Synthetic = "reference-int8", true }, nil,
+			[]string{`the model has random weights: its speed says nothing about accuracy; use trained weights`}},
 		{"interrupted", func(r *Record) { r.Status = StatusInterrupted }, nil, []string{`the run is interrupted after 12 samples; run it to the end`}},
 		{"failed", func(r *Record) { r.Status = StatusFailed }, nil, []string{`the run failed after 12 samples; mend the cause and run it to the end`}},
 		{"failed by the gate", func(r *Record) { r.Status, r.Accuracy = StatusFailed, Accuracy{Error: "e"}; walls(r) }, nil,
@@ -53,7 +61,7 @@ func TestJudge(t *testing.T) {
 		r := good()
 		c.spoil(r)
 		v := Judge(r, c.noise)
-		if v.Publishable || !slices.Equal(v.Reasons, c.want) {
+		if v.Publishable != (c.want == nil) || !slices.Equal(v.Reasons, c.want) {
 			t.Errorf("%s: publishable %v, reasons%s\nwant%s", c.name, v.Publishable, lines(v.Reasons), lines(c.want))
 		}
 	}
@@ -76,10 +84,17 @@ func TestWarnings(t *testing.T) {
 		{func(r *Record) { walls(r, append(times(6, 6), times(6, 6.3)...)...) }, "drift", "the last third of the run was 4.8 % slower than the first: other processes that became busy, heat,", ""},
 		{func(r *Record) { walls(r, append(times(6, 6.3), times(6, 6)...)...) }, "drift", "5.0 % faster than the first: other processes may have been busy at first, or the warm-up too short", ""},
 		{func(r *Record) { r.Samples[4].WallS = 9 }, "outliers", "1 sample of 12 far from the others (modified z-score above 3.5), kept: sample 5", ""},
+		{func(r *Record) { r.Model.Name, r.Model.Stored, r.Accuracy.Level = "m", "float16", "reference-float16" }, "retrieval-unmeasured",
+			"the nDCG ratio of the float16 weights is not measured", "encbench model verify m --dtype float16"},
+		{func(r *Record) { r.Model.StandInTokenizer = true }, "stand-in-tokenizer",
+			"the tokenizer is a stand-in, which makes other numbers of tokens of a text: no docs/s", "encbench model synth with --tokenizer"},
 		{func(r *Record) { r.Status = StatusInterrupted }, "interrupted", "measured until then", ""},
 		{func(r *Record) { r.Status = StatusFailed }, "failed", "the run failed: these", ""},
 		{func(r *Record) { r.Corpus.Selection.Chunks = 130 }, "few-batches", "a pass is 2 batches, so reading and encoding hardly overlap", "--sample 384"},
 		{func(r *Record) { r.Corpus.Selection.Chunks, r.Protocol.Batch = 8, 8 }, "few-batches", "a pass is 1 batch, so", "--sample 24"},
+		{func(r *Record) {
+			r.Corpus.Selection.Chunks, r.Protocol.Batch, r.Protocol.BatchTokens = 60, 8192, 16384
+		}, "few-batches", "a pass is 2 batches, so", "--sample 96"},
 		{func(r *Record) { r.MFU.Source = "probe: AVX2 FMA, 2 threads (uncertain: laps differ by 12 %)" }, "peak-uncertain", "is uncertain: probe: AVX2", "quiet"},
 		{func(r *Record) {
 			r.Corpus.Selection.Rows, r.Corpus.Selection.Corpus = []int64{0, 390}, []int64{7, 48_719}

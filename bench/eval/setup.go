@@ -145,6 +145,15 @@ type Step struct {
 
 // Validate lists everything that is wrong with the setup.
 func (s *Setup) Validate() error {
+	if s.Encoder == nil {
+		return errors.New("encoder, tokenizer and searcher are required")
+	}
+	return s.ValidateFor(s.Encoder.Dim())
+}
+
+// ValidateFor is Validate before the encoder is open, whose vectors will have dim
+// values; 0 = not known yet.
+func (s *Setup) ValidateFor(dim int) error {
 	var errs []error
 	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if len(s.Inputs) == 0 {
@@ -164,11 +173,11 @@ func (s *Setup) Validate() error {
 			fault("%s looks at %d documents a query, %d are kept; keep as many", m, m.Cut(), s.K)
 		}
 	}
-	if s.Encoder == nil || s.Tokenizer == nil || s.Searcher == nil {
+	if s.Tokenizer == nil || s.Searcher == nil {
 		fault("encoder, tokenizer and searcher are required")
 		return errors.Join(errs...)
 	}
-	if dim := s.Encoder.Dim(); s.Dim < 0 || s.Dim > dim {
+	if s.Dim < 0 || dim > 0 && s.Dim > dim {
 		fault("the first %d values of vectors that have %d", s.Dim, dim)
 	}
 	if !slices.Contains(Pools(), string(s.Pool)) {

@@ -116,13 +116,57 @@ func Arms(threads int) ([]Arm, error) {
 		arms[i].Vectors = true
 	}
 	for _, input := range []Rows{RowsTechdocs, RowsGostd} {
-		arms = append(arms, Arm{
-			Name: "HF tokenizers, encode_batch_fast, one thread", Peer: "hf-tokenizers",
-			Input: input, Region: "tokenize", Bar: 40,
-			Candidates: configs("hf-tokenizers", 1, 1, []int{100, 1000}, nil),
-		})
+		arms = append(arms, TokenizerArm("HF tokenizers, encode_batch_fast, one thread", input, "", 40))
 	}
 	return arms, nil
+}
+
+// TokenizerArm compares the tokenizer of a file, "" for the model's own, on one thread
+// with the tokenizers package.
+func TokenizerArm(name string, input Rows, file string, bar float64) Arm {
+	var options map[string]string
+	if file != "" {
+		options = map[string]string{"tokenizer": file}
+	}
+	return Arm{
+		Name: name, Peer: "hf-tokenizers", Input: input, Region: "tokenize", Bar: bar,
+		Candidates: configs("hf-tokenizers", 1, 1, []int{100, 1000}, options),
+	}
+}
+
+// TransformersArm compares rows of so many tokens with transformers on torch, in the
+// batches given.
+func TransformersArm(name string, tokens, threads int, batches []int, bar float64) Arm {
+	a := Arm{
+		Name: name, Peer: "transformers", Input: Rows(fmt.Sprintf("full-%d", tokens)), Region: "encode", Bar: bar, Vectors: true,
+		Candidates: configs("transformers", threads, 1, batches, nil),
+	}
+	for i := range a.Candidates {
+		a.Candidates[i].MaxSeqLength = tokens
+	}
+	return a
+}
+
+// Int8Arm compares int8 with onnxruntime: on graphs that its own quantiser makes of the
+// exported and the fused one, or on the graph of a file, which gives token states.
+func Int8Arm(name string, threads int, file string) Arm {
+	a := Arm{Name: name, Peer: "ort-python", Input: RowsFull, Region: "encode", Bar: 1, Vectors: true}
+	add := func(options map[string]string) {
+		a.Candidates = append(a.Candidates, configs("ort-python", threads, threads, []int{1, 2}, options)...)
+		if threads > 1 {
+			a.Candidates = append(a.Candidates, configs("ort-python", threads, 1, []int{1, 8}, options)...)
+		}
+	}
+	if file != "" {
+		add(map[string]string{"file": file, "pooling": "numpy"})
+		return a
+	}
+	for _, graph := range []string{"exported", "fused"} {
+		for _, scales := range []string{"tensor", "channel"} {
+			add(map[string]string{"graph": graph, "int8": scales})
+		}
+	}
+	return a
 }
 
 // openVINO is one stream that all threads share and one stream a thread.

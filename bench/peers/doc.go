@@ -1,6 +1,6 @@
 // Package peers runs other programs that do encbench's work (onnxruntime from
-// Python, OpenVINO, sentence-transformers, Hugging Face tokenizers) and lets
-// their times be compared with ours.
+// Python, OpenVINO, transformers, sentence-transformers, Hugging Face tokenizers) and
+// lets their times and results be compared with ours.
 //
 // A peer is a child process ([Worker]) of a pinned Python environment that
 // speaks one JSON object a line; its scripts are part of this package and need

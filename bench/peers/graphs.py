@@ -104,16 +104,21 @@ def graph_module(model, attention, pooled):
         def forward(self, input_ids, attention_mask, token_type_ids):
             states = self.bert(input_ids=input_ids, attention_mask=attention_mask,
                                token_type_ids=token_type_ids).last_hidden_state
-            if not pooled:
-                return states
-            if pooling == "cls":
-                row = states[:, 0]
-            else:
-                weight = attention_mask.unsqueeze(-1).to(states.dtype)
-                row = (states * weight).sum(1) / weight.sum(1).clamp(min=1e-9)
-            return torch.nn.functional.normalize(row, dim=-1)
+            return pool_torch(states, attention_mask, pooling) if pooled else states
 
     return Graph(), bert.config
+
+
+def pool_torch(states, mask, mode):
+    """Mean or CLS pooling and L2 normalisation of torch's tensors."""
+    import torch
+
+    if mode == "cls":
+        row = states[:, 0]
+    else:
+        weight = mask.unsqueeze(-1).to(states.dtype)
+        row = (states * weight).sum(1) / weight.sum(1).clamp(min=1e-9)
+    return torch.nn.functional.normalize(row, dim=-1)
 
 
 def example():
@@ -159,19 +164,37 @@ def export_openvino(model, out):
                         os.path.join(out, "pooled.xml"), compress_to_fp16=False)
 
 
+def quantise_onnx(graphs, out):
+    """Writes the pooled graphs with int8 weights by onnxruntime's own dynamic
+    quantiser, with a scale for each tensor, its default, and for each channel."""
+    import onnx
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    for name in ("pooled", "pooled.fused"):
+        for scales in ("tensor", "channel"):
+            # ONNX's inference of shapes does not know what fused operators give.
+            quantize_dynamic(os.path.join(graphs, f"{name}.onnx"), os.path.join(out, f"{name}.{scales}.onnx"),
+                             weight_type=QuantType.QInt8, per_channel=scales == "channel",
+                             extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT})
+
+
 EXPORTS = {"onnx": (export_onnx, ("torch", "transformers", "onnx", "onnxruntime")),
-           "openvino": (export_openvino, ("torch", "transformers", "openvino"))}
+           "openvino": (export_openvino, ("torch", "transformers", "openvino")),
+           "int8": (quantise_onnx, ("onnx", "onnxruntime"))}
 
 
 def graph(model, cache, kind, name):
     """Path of an exported graph. Graphs are made in a process of their own, so
     that torch's threads and memory are not in the peer."""
+    source = model
+    if kind == "int8":  # made of the exported graphs
+        source = os.path.dirname(graph(model, cache, "onnx", "pooled.onnx"))
 
     def make(part):
         for module in EXPORTS[kind][1]:
             if importlib.util.find_spec(module) is None:
                 raise Fault(f"export {model}: No module named {module!r}", "missing")
-        done = subprocess.run([sys.executable, os.path.abspath(__file__), kind, model, part],
+        done = subprocess.run([sys.executable, os.path.abspath(__file__), kind, source, part],
                               stdout=sys.stderr, stdin=subprocess.DEVNULL, check=False)
         if done.returncode != 0:
             raise Fault(f"export {model} for {kind}: exit status {done.returncode}, see its words on standard error")

@@ -7,9 +7,9 @@ import (
 
 // Config is how a peer is set up for one arrangement.
 type Config struct {
-	Peer         string            `json:"peer"`           // ort-python, openvino, st-torch, st-onnx, st-openvino, hf-tokenizers
+	Peer         string            `json:"peer"`           // ort-python, openvino, transformers, st-torch, st-onnx, st-openvino, hf-tokenizers
 	Model        string            `json:"model"`          // Hugging Face directory
-	Cache        string            `json:"cache"`          // folder for exported graphs; made when absent; unused by st-torch and hf-tokenizers
+	Cache        string            `json:"cache"`          // folder for exported graphs; made when absent; unused by transformers, st-torch and hf-tokenizers
 	Threads      int               `json:"threads"`        // in all, at least 1
 	Workers      int               `json:"workers"`        // concurrent runs that share the threads (ort-python); 0 means 1
 	MaxSeqLength int               `json:"max_seq_length"` // tokens a row, special tokens included; 0 means 512
@@ -54,6 +54,7 @@ type Hello struct {
 type Loaded struct {
 	LoadS    float64           `json:"load_s"` // about 0 when only the batch changed
 	Versions map[string]string `json:"versions"`
+	Graph    string            `json:"graph"` // the file that ort-python runs, "" of others
 }
 
 // Input is the answer to Input.

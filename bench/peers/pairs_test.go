@@ -3,6 +3,8 @@ package peers
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -146,5 +148,42 @@ func TestArms(t *testing.T) {
 	}
 	if got := bars[RowsMixed]; !slices.Equal(got, []float64{1.3, 1.15, 0.95}) {
 		t.Errorf("bars on mixed lengths = %v", got)
+	}
+}
+
+// TestModelArms: arms that are made one by one.
+func TestModelArms(t *testing.T) {
+	for _, c := range []struct {
+		arm       Arm
+		bar       float64
+		tokens    int
+		threads   int
+		vectors   bool
+		some      map[string]string // options of the last candidate
+		candidate int
+	}{
+		{TokenizerArm("t", RowsTechdocs, "", 40), 40, 512, 1, false, nil, 2},
+		{TokenizerArm("t", RowsGostd, "/x/tokenizer.json", 60), 60, 512, 1, false, map[string]string{"tokenizer": "/x/tokenizer.json"}, 2},
+		{TransformersArm("m", 8192, 2, []int{1}, 1.5), 1.5, 8192, 2, true, nil, 1},
+		{TransformersArm("m", 512, 2, []int{1, 2, 4, 8}, 1.15), 1.15, 512, 2, true, nil, 4},
+		{Int8Arm("q", 2, ""), 1, 512, 2, true, map[string]string{"graph": "fused", "int8": "channel"}, 16},
+		{Int8Arm("q", 1, ""), 1, 512, 1, true, map[string]string{"graph": "fused", "int8": "channel"}, 8},
+		{Int8Arm("q", 2, "/x/q.onnx"), 1, 512, 2, true, map[string]string{"file": "/x/q.onnx", "pooling": "numpy"}, 4},
+	} {
+		a := c.arm
+		if a.Bar != c.bar || a.Vectors != c.vectors || len(a.Candidates) != c.candidate {
+			t.Errorf("%+v", a)
+		}
+		seen := map[string]bool{}
+		for _, config := range a.For("m", "c").Candidates {
+			key := fmt.Sprint(config)
+			if err := config.Validate(); err != nil || config.Peer != a.Peer || config.MaxSeqLength != c.tokens || config.Threads != c.threads || seen[key] {
+				t.Errorf("%s: candidate %+v, seen before %v: %v", a.Name, config, seen[key], err)
+			}
+			seen[key] = true
+		}
+		if last := a.Candidates[len(a.Candidates)-1]; !maps.Equal(last.Options, c.some) {
+			t.Errorf("%s: options %v, want %v", a.Name, last.Options, c.some)
+		}
 	}
 }

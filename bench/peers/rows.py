@@ -69,8 +69,12 @@ def pool(np, states, mask, mode):
 
 def tokenizer_of(model, limit):
     """The Hugging Face tokenizer of a model directory, cutting at limit tokens and padding nothing."""
-    tokenizers = need("tokenizers")
-    tok = tokenizers.Tokenizer.from_file(os.path.join(model, "tokenizer.json"))
+    return tokenizer_file(os.path.join(model, "tokenizer.json"), limit)
+
+
+def tokenizer_file(path, limit):
+    """The tokenizer of a file, cutting at limit tokens (0 = nowhere) and padding nothing."""
+    tok = need("tokenizers").Tokenizer.from_file(path)
     tok.no_padding()
     tok.no_truncation()
     if limit:

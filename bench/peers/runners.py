@@ -10,12 +10,14 @@ import sys
 import threading
 import time
 
-from graphs import Fault, graph, graph_dir, need, once, pooling_mode
-from rows import batches_of, gather, padded, pool, tokenizer_of
+from graphs import Fault, graph, graph_dir, need, once, pool_torch, pooling_mode
+from rows import batches_of, gather, padded, pool, tokenizer_file, tokenizer_of
 
 
 class Peer:
     """One program at work. run gives (vectors or None, wall seconds, cpu seconds, more)."""
+
+    path = ""  # of the graph that it runs, where it runs one from a file
 
     def __init__(self, config):
         self.config = config
@@ -72,13 +74,15 @@ class OnnxRuntime(Ids):
         options = config["options"]
         self.pooled = options.get("pooling", "graph") == "graph"
         self.mode = pooling_mode(config["model"])
-        name = ("pooled" if self.pooled else "tokens") + (".fused" if options.get("graph") == "fused" else "")
-        path = graph(config["model"], config["cache"], "onnx", name + ".onnx")
+        name, kind = ("pooled" if self.pooled else "tokens") + (".fused" if options.get("graph") == "fused" else ""), "onnx"
+        if options.get("int8"):
+            name, kind = f"{name}.{options['int8']}", "int8"
+        self.path = options.get("file") or graph(config["model"], config["cache"], kind, name + ".onnx")
         settings = ort.SessionOptions()
         settings.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
         settings.intra_op_num_threads = max(1, config["threads"] // config["workers"])
         settings.inter_op_num_threads = 1
-        self.session = ort.InferenceSession(path, settings, providers=["CPUExecutionProvider"])
+        self.session = ort.InferenceSession(self.path, settings, providers=["CPUExecutionProvider"])
         self.inputs = {i.name for i in self.session.get_inputs()}
 
     def encode(self, ids):
@@ -112,6 +116,28 @@ class OnnxRuntime(Ids):
                 t.join()
         if faults:
             raise faults[0]
+        return gather(np, parts, len(ids))
+
+
+class Transformers(Ids):
+    """The model of transformers on torch with sdpa attention, from ids to unit vectors."""
+
+    def __init__(self, config):
+        super().__init__(config)
+        self.torch = need("torch")
+        self.torch.set_num_threads(config["threads"])
+        self.mode = pooling_mode(config["model"])
+        self.model = need("transformers").AutoModel.from_pretrained(
+            config["model"], local_files_only=True, dtype=self.torch.float32, attn_implementation="sdpa").eval()
+
+    def encode(self, ids):
+        np, torch, parts = self.np, self.torch, []
+        with torch.inference_mode():
+            for rows in batches_of(ids, self.batch):
+                feed = padded(np, ids, rows, self.pad)
+                mask = torch.from_numpy(feed["attention_mask"])
+                states = self.model(input_ids=torch.from_numpy(feed["input_ids"]), attention_mask=mask).last_hidden_state
+                parts.append((rows, pool_torch(states, mask, self.mode).numpy()))
         return gather(np, parts, len(ids))
 
 
@@ -235,14 +261,19 @@ class SentenceTransformersOpenVINO(SentenceTransformers):
 class HuggingFaceTokenizers(Peer):
     """tokenizers' encode_batch_fast on whole texts, no special tokens, no limit.
     Only the call is inside the clock: turning its result into Python lists and
-    freeing it are not, and the hash is taken outside too."""
+    freeing it are not, and the hash is taken outside too. Option tokenizer names
+    another file than the model's."""
 
     def __init__(self, config):
         super().__init__(config)
-        self.tokenizer = tokenizer_of(config["model"], 0)
+        path = config["options"].get("tokenizer") or os.path.join(config["model"], "tokenizer.json")
+        self.tokenizer = tokenizer_file(path, 0)
 
     def run(self, rows):
         texts = rows.need_texts(self.config["peer"])
+        # BPE and Unigram keep the ids of words that they have seen; a pass starts
+        # without, like ours.
+        getattr(self.tokenizer.model, "_clear_cache", lambda: None)()
         size = sum(len(t.encode()) for t in texts)
         digest, wall, cpu, tokens = hashlib.sha256(), 0.0, 0.0, 0
         for start in range(0, len(texts), self.batch):
@@ -269,6 +300,7 @@ def packed(values):
 PEERS = {
     "ort-python": OnnxRuntime,
     "openvino": OpenVINO,
+    "transformers": Transformers,
     "st-torch": SentenceTransformers,
     "st-onnx": SentenceTransformersOnnx,
     "st-openvino": SentenceTransformersOpenVINO,

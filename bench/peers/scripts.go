@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-//go:embed worker.py parent.py rows.py graphs.py runners.py scoring.py searching.py
+//go:embed worker.py parent.py rows.py graphs.py runners.py scoring.py searching.py tokenizing.py
 var scripts embed.FS
 
 // writeScripts puts the worker's scripts into a fresh folder and gives the

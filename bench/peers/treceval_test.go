@@ -28,13 +28,30 @@ func TestTrecEvalRefusesOthers(t *testing.T) {
 	}
 }
 
-func TestTrecEvalShAgrees(t *testing.T) {
-	script, err := os.ReadFile("trec_eval.sh")
-	if err != nil {
+func TestInt8Graph(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "q.onnx")
+	if err, want := Int8Graph(path), "int8 graph: no file "+path+"; "+ErrMissing.Error(); !errors.Is(err, ErrMissing) || err.Error() != want {
+		t.Errorf("%v\nwant %s", err, want)
+	}
+	if err := os.WriteFile(path, []byte("another\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(script), "\ninner_sha256="+trecEvalSHA256+"\n") {
-		t.Errorf("trec_eval.sh obtains another binary than %s", trecEvalSHA256)
+	want := fmt.Sprintf("int8 graph: %s has sha256 %x, expected %s of the pinned package; remove it and run `make peers`", path, sha256.Sum256([]byte("another\n")), int8GraphSHA256)
+	if err := Int8Graph(path); err == nil || err.Error() != want {
+		t.Errorf("%v\nwant %s", err, want)
+	}
+}
+
+// TestScriptsAgree: what the scripts obtain is what is looked for.
+func TestScriptsAgree(t *testing.T) {
+	for name, sum := range map[string]string{"trec_eval.sh": trecEvalSHA256, "int8_graph.sh": int8GraphSHA256} {
+		script, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(script), "\n\t"+sum+" \"$@\"\n") {
+			t.Errorf("%s obtains another file than %s", name, sum)
+		}
 	}
 }
 

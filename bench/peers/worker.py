@@ -24,6 +24,7 @@ from rows import Rows
 from runners import PEERS, overlay
 from scoring import Score, compress
 from searching import Search
+from tokenizing import tokenize, train
 
 PACKAGES = ("cramjam", "faiss-cpu", "ir-measures", "numba", "numpy", "onnxruntime", "openvino", "optimum-intel",
             "pytrec-eval-terrier", "ranx", "sentence-transformers", "tokenizers", "torch", "transformers")
@@ -81,7 +82,7 @@ class Session:
             overlay(name)
             self.peer, self.key = PEERS[name](config), key
         self.peer.batch = config["batch"]
-        return {"load_s": time.perf_counter() - start, "versions": versions()}
+        return {"load_s": time.perf_counter() - start, "versions": versions(), "graph": self.peer.path}
 
     def input(self, message):
         if self.peer is None:
@@ -114,7 +115,7 @@ def serve(lines, write):
     session, search, score = Session(), Search(), Score()
     commands = {"hello": session.hello, "load": session.load, "input": session.input, "run": session.run,
                 "index": search.index, "search": search.search, "judge": score.judge, "evaluate": score.evaluate,
-                "zstd": compress}
+                "zstd": compress, "tokenize": tokenize, "train": train}
     for line in lines:
         if not line.strip():
             continue

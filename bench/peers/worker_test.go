@@ -91,6 +91,14 @@ func fake(mode string) {
 			default:
 				answer(map[string]any{"ok": true, "wall_s": 1.5, "cpu_s": 3, "rows": 3, "dim": 4, "out": m["out"]})
 			}
+		case "tokenize":
+			if m["tokenizer"] != "t.json" || m["texts"] != "a.texts" || m["out"] != "a.ids" {
+				answer(map[string]any{"error": "no such file", "kind": "usage"})
+				continue
+			}
+			answer(map[string]any{"ok": true, "texts": 3, "tokens": 17})
+		case "train":
+			answer(map[string]any{"ok": true, "pieces": m["size"].(float64) + 1, "wall_s": 2})
 		case "close":
 			if mode == "stubborn" {
 				os.Exit(3)
@@ -419,8 +427,8 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.py"))
-	if err != nil || len(files) != 7 {
-		t.Fatalf("scripts = %v, %v, want 7", files, err)
+	if err != nil || len(files) != 8 {
+		t.Fatalf("scripts = %v, %v, want 8", files, err)
 	}
 	before, err := os.Stat("__pycache__")
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -91,6 +91,15 @@ var csvColumns = []csvColumn{
 	{"publishable", func(r *bench.Record) string { return strconv.FormatBool(r.Verdict.Publishable) }},
 	{"reasons", func(r *bench.Record) string { return strings.Join(r.Verdict.Reasons, "; ") }},
 	{"max_difference", func(r *bench.Record) string { return csvNumber(r.Accuracy.MaxDiff) }},
+	{"dtype_stored", func(r *bench.Record) string { return r.Model.Stored }},
+	{"ndcg_ratio", func(r *bench.Record) string {
+		if r.Accuracy.Retrieval == nil {
+			return ""
+		}
+		return csvNumber(r.Accuracy.Retrieval.Ratio)
+	}},
+	{"batch_tokens", func(r *bench.Record) string { return strconv.Itoa(r.Protocol.BatchTokens) }},
+	{"predicted_peak_bytes", func(r *bench.Record) string { return strconv.FormatInt(r.Memory.Predicted, 10) }},
 }
 
 // rate is a column that is empty for a record without rates.

@@ -104,6 +104,64 @@ func faster() *bench.Record {
 	return settle(r)
 }
 
+// budgeted is a run in batches of tokens, on a machine whose memory was looked at.
+func budgeted() *bench.Record {
+	r := full()
+	r.Protocol.Name, r.Protocol.Batch, r.Protocol.BatchTokens = "512/100x16384t", 16384, 16384
+	r.Engine.HowRun = "batches of up to 16384 tokens, run as equal-length groups of up to 512 tokens, on 2 one-thread workers"
+	r.Memory.Predicted, r.Memory.Available = 530_000_000, 12_900_000_000
+	r.Memory.Parts = []bench.MemoryPart{{Name: "process", Bytes: 120_000_000}, {Name: "weights", Bytes: 410_000_000}}
+	return settle(r)
+}
+
+// searched is a run whose batch was searched for.
+func searched() *bench.Record {
+	r := full()
+	r.Search = &bench.BatchSearch{Chunks: 64, Tokens: 23_100, Rounds: 6, Seconds: 41.2, Rule: "the least memory within noise of the fastest", Trials: []bench.BatchTrial{
+		{Batch: 128, UBatch: "auto", Predicted: 310_000_000, Outcome: bench.TrialChosen, Chunks: bench.Estimate{Median: 18.12, N: 6}, ToFastest: bench.Ratio{Value: 0.998, Low: 0.991, High: 1.004, N: 6}},
+		{Batch: 128, UBatch: "2", Predicted: 345_000_000, Outcome: bench.TrialFast, Chunks: bench.Estimate{Median: 18.16, N: 6}, ToFastest: bench.Ratio{Value: 1, Low: 1, High: 1, N: 6}},
+		{Batch: 128, UBatch: "4", Predicted: 412_000_000, Outcome: bench.TrialSlower, Chunks: bench.Estimate{Median: 15.3, N: 3}, ToFastest: bench.Ratio{Value: 0.843, Low: 0.84, High: 0.85, N: 3}},
+		{Batch: 128, UBatch: "128", Predicted: 9_412_000_000, Outcome: bench.TrialExcluded, Reason: "9.41 GB of memory predicted, 8.01 GB available"},
+		{Batch: 512, UBatch: "auto", Predicted: 320_000_000, Outcome: bench.TrialFailed, Reason: "accuracy gate failed: 3 tokens: cosine 0.5"},
+	}}
+	return settle(r)
+}
+
+// quantised is a run of the same command with int8 weights that were measured.
+func quantised() *bench.Record {
+	r := faster()
+	r.Protocol.Name, r.Protocol.Batch, r.Protocol.DType = "512/100x128", 128, "int8"
+	r.Model.Stored, r.Model.Computed, r.Engine.ActivationBits = "int8", "int8", 8
+	r.MFU.Value, r.MFU.Source = 1.04, r.MFU.Source+"; float32's, which the int8 layers can exceed"
+	r.Accuracy = bench.Accuracy{Level: "reference-int8", Passed: true, Threshold: 0.96, MeanLimit: 0.97, Min: 0.9932, Mean: 0.995, MaxDiff: 0.0196,
+		BatchDiff: 7.4e-8, BatchLimit: 2e-6, Reference: "plain fp32 encoder on the weights before they became int8",
+		Probes: []bench.Probe{{Tokens: 3, Alone: 0.997, Batch: 0.997}, {Tokens: 512, Alone: 0.9932, Batch: 0.9932}},
+		Retrieval: &bench.Retrieval{Collection: "techdocs-qa", SHA256: sha("5"), Documents: 1200, Queries: 300, Measure: "nDCG@10", Value: 0.3150, Original: 0.3093,
+			Ratio: 1.0184, RatioLimit: 0.99, Texts: 1500, Min: 0.99197, P1: 0.99552, Mean: 0.99793, Least: 0.97, Average: 0.99}}
+	return settle(r)
+}
+
+// halved is one with float16 weights that were not.
+func halved() *bench.Record {
+	r := full()
+	r.Model.Stored, r.Model.WidenedBytes, r.Memory.Weights = "float16", 45_200_000, 45_400_000
+	r.Accuracy.Level, r.Accuracy.BatchLimit, r.Accuracy.BatchDiff = "reference-float16", 2e-6, 6e-8
+	return settle(r)
+}
+
+// standIn is a run of random weights with a tokenizer that is not the model's.
+func standIn() *bench.Record {
+	r := full()
+	r.Model.Name, r.Model.Source, r.Model.Architecture = "modernbert-base", "directory", "ModernBertModel"
+	r.Model.Synthetic, r.Model.StandInTokenizer = true, true
+	r.Model.AddLocal(129, 45_056)
+	r.Projection = nil
+	for i := range r.Samples {
+		r.Samples[i].DocsPerS, r.Samples[i].TextBytes = 0, 0
+	}
+	return settle(r)
+}
+
 // failed is a run whose gate did not pass: it has no samples.
 func failed() *bench.Record {
 	r := full()

@@ -58,9 +58,10 @@ func markdownRecord(buf *bytes.Buffer, r *bench.Record, level string) {
 	facts := []ledger{{"model", modelText(r.Model)}, {"corpus", corpusText(r.Corpus)}, {"selection", selectionText(r.Corpus)}, {"protocol", protocolText(r.Protocol)},
 		{"timed", regionText(r)}, {"engine", engineText(r.Engine)}, {"run as", r.Engine.HowRun}, {"accuracy", accuracyLine(r.Accuracy)}}
 	markdownList(buf, facts)
+	markdownSearch(buf, r, level)
 	if rows := probeRows(r.Accuracy); len(rows) > 0 {
 		fmt.Fprintf(buf, "\n%s Accuracy\n\n", level)
-		columns := append([]column{{"tokens of the probe", true}}, probeColumns[1:]...)
+		columns := append([]column{{"tokens of the probe", true}}, probeColumns(r.Accuracy)[1:]...)
 		markdownTable(buf, columns, rows)
 	}
 	if hasRates(r) {

@@ -56,6 +56,11 @@ var cases = []struct {
 	{"full", func() []*bench.Record { return []*bench.Record{full()} }},
 	{"failed", func() []*bench.Record { return []*bench.Record{failed()} }},
 	{"interrupted", func() []*bench.Record { return []*bench.Record{interrupted()} }},
+	{"types", func() []*bench.Record { return []*bench.Record{full(), quantised(), halved()} }},
+	{"quantised", func() []*bench.Record { return []*bench.Record{quantised()} }},
+	{"standin", func() []*bench.Record { return []*bench.Record{standIn()} }},
+	{"searched", func() []*bench.Record { return []*bench.Record{searched()} }},
+	{"budgeted", func() []*bench.Record { return []*bench.Record{budgeted()} }},
 	{"several", func() []*bench.Record { return []*bench.Record{full(), faster(), failed(), interrupted()} }},
 }
 

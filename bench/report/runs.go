@@ -19,10 +19,10 @@ var axes = []axis{
 	{"model", false, func(r *bench.Record) string { return r.Model.Name }},
 	{"corpus", false, func(r *bench.Record) string { return r.Corpus.Name }},
 	{"region", false, func(r *bench.Record) string { return string(r.Protocol.Region) }},
-	{"dtype", false, func(r *bench.Record) string { return r.Protocol.DType }},
+	{"dtype", false, dtypeText},
 	{"chunk", true, func(r *bench.Record) string { return fmt.Sprint(r.Protocol.Chunk) }},
 	{"overlap", true, func(r *bench.Record) string { return fmt.Sprint(r.Protocol.Overlap) }},
-	{"batch", true, func(r *bench.Record) string { return fmt.Sprint(r.Protocol.Batch) }},
+	{"batch", true, func(r *bench.Record) string { return batchShort(r.Protocol) }},
 	{"ubatch", true, func(r *bench.Record) string { return r.Engine.UBatch }},
 	{"device", false, func(r *bench.Record) string { return r.Engine.Device }},
 	{"threads", true, func(r *bench.Record) string { return fmt.Sprint(r.Engine.Threads) }},
@@ -137,13 +137,14 @@ func estimate(e bench.Estimate) string {
 }
 
 // comparable tells whether the headline rates of two runs count the same things:
-// the same documents, or for chunks/s the same chunks. Settings of a sweep may
+// the same documents, or for chunks/s the same chunks. The element type is a setting:
+// both have a gate of their own to pass. Settings of a sweep may
 // differ; that is what it is for. bench.Compare is stricter.
 func comparable(a, b *bench.Record) bool {
 	_, unit := a.Headline()
 	_, other := b.Headline()
 	if !hasRates(a) || !hasRates(b) || unit != other || a.Protocol.Region != b.Protocol.Region ||
-		a.Accuracy.Level != b.Accuracy.Level || a.Corpus.SHA256 != b.Corpus.SHA256 {
+		a.Accuracy.Referenced() != b.Accuracy.Referenced() || a.Corpus.SHA256 != b.Corpus.SHA256 {
 		return false
 	}
 	return unit == "docs/s" || a.Corpus.Selection.SHA256 == b.Corpus.Selection.SHA256
@@ -275,5 +276,17 @@ func accuracyLine(a bench.Accuracy) string {
 	if !a.Passed {
 		return "FAILED: " + gateOutcome(a)
 	}
-	return fmt.Sprintf("passed (%s), %s", orNone(a.Level), figures(a))
+	s := fmt.Sprintf("passed (%s), %s", orNone(a.Level), figures(a))
+	if a.Retrieval != nil {
+		s += "; " + retrievalText(a.Retrieval)
+	}
+	return s
+}
+
+// dtypeText is the type computed in, after the one stored where that is another.
+func dtypeText(r *bench.Record) string {
+	if s := r.Model.Stored; s != "" && s != r.Protocol.DType && !strings.Contains(s, " ") {
+		return s + " → " + r.Protocol.DType
+	}
+	return r.Protocol.DType
 }

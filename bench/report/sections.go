@@ -65,6 +65,9 @@ func rateColumns(r *bench.Record) []column {
 // rateNote says what the tokens are and, for a sample, how docs/s follows from it.
 func rateNote(r *bench.Record) string {
 	s := "tokens are counted incl. overlap and special tokens"
+	if r.Model.StandInTokenizer {
+		s += "; documents and text are not, as the tokenizer is a stand-in and makes other numbers of tokens of them"
+	}
 	if pr := r.Projection; pr != nil {
 		s += fmt.Sprintf("; projected docs/s is %s; the whole corpus would take %s", pr.Formula, seconds(pr.CorpusS))
 	}
@@ -202,15 +205,36 @@ func writeAccuracy(p page, r *bench.Record) {
 	if len(a.Probes) > 0 {
 		p.row("distance", figures(a))
 	}
+	p.row("real texts", retrievalText(a.Retrieval))
 	p.row("error", a.Error)
-	p.table(probeColumns, probeRows(a))
+	p.table(probeColumns(a), probeRows(a))
 }
 
-var probeColumns = []column{{"Probes (tokens)", true}, {"1 − cosine alone", true}, {"in a batch", true}}
+// retrievalText is what converted weights cost on a labelled collection.
+func retrievalText(r *bench.Retrieval) string {
+	if r == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s %s of the original weights' on %s (%s against %s; %s, %s); cosines of %s: least %s, mean %s",
+		r.Measure, fixed(r.Ratio, 4)+"×", r.Collection, fixed(r.Value, 4), fixed(r.Original, 4), plural(int64(r.Documents), "document"),
+		queries(r.Queries), plural(int64(r.Texts), "text"), fixed(r.Min, 5), fixed(r.Mean, 5))
+}
+
+func probeColumns(a bench.Accuracy) []column {
+	what := "1 − cosine alone"
+	if a.Output == bench.OutputLogits {
+		what = "off alone, share of the spread"
+	}
+	return []column{{"Probes (tokens)", true}, {what, true}, {"in a batch", true}}
+}
 
 func probeRows(a bench.Accuracy) [][]string {
 	var rows [][]string
 	for _, b := range a.Probes {
+		if a.Output == bench.OutputLogits {
+			rows = append(rows, []string{bench.Thousands(int64(b.Tokens)), bench.Deviation(b.DiffAlone), bench.Deviation(b.DiffBatch)})
+			continue
+		}
 		rows = append(rows, []string{bench.Thousands(int64(b.Tokens)), imprecision(b.Alone), imprecision(b.Batch)})
 	}
 	return rows
@@ -224,8 +248,7 @@ func writeStart(p page, r *bench.Record) {
 	if c.Total > 0 {
 		parts = seconds(c.Total) + " to the first vector" + given(parts != "", ": ") + parts
 	}
-	m := r.Memory
-	memory := join(", ", given(m.PeakRSS > 0, memorySize(m.PeakRSS)+" at the peak"), given(m.Weights > 0, memorySize(m.Weights)+" weights"), given(m.GoHeap > 0, memorySize(m.GoHeap)+" Go heap"))
+	memory := memoryText(r.Memory)
 	if parts == "" && c.CorpusScan == 0 && r.Warmup.Seconds == 0 && memory == "" {
 		return
 	}

@@ -23,6 +23,7 @@ func writeText(buf *bytes.Buffer, recs []*bench.Record) error {
 	writeSubject(p, r)
 	if hasRates(r) {
 		writeRates(p, r)
+		writeSearch(p, r)
 		writeStages(p, r)
 		writeLedgers(p, r)
 		writeUtilization(p, r)
@@ -161,17 +162,20 @@ func modelText(m bench.Model) string {
 	}
 	var random string
 	if m.Synthetic {
-		random = "RANDOM WEIGHTS"
+		random = "RANDOM WEIGHTS" + given(m.StandInTokenizer, ", STAND-IN TOKENIZER")
 	}
 	return join(", ", name, random, m.Architecture, given(m.Parameters > 0, scaled(float64(m.Parameters), "")+" parameters"),
 		given(m.Layers > 0, fmt.Sprintf("%s × %d", plural(int64(m.Layers), "layer"), m.Hidden)), dtypes(m), m.Source)
 }
 
 func dtypes(m bench.Model) string {
-	if m.Stored == "" || m.Stored == m.Computed {
+	switch {
+	case m.Computed == "int8":
+		return "int8 in linear layers"
+	case m.Stored == "" || m.Stored == m.Computed:
 		return m.Computed
 	}
-	return fmt.Sprintf("stored %s, computed %s", m.Stored, m.Computed)
+	return fmt.Sprintf("stored %s, computed %s", m.Stored, m.Computed) + given(m.WidenedBytes > 0, " ("+size(m.WidenedBytes)+" widened in loading)")
 }
 
 func vocab(m bench.Model) string {
@@ -207,7 +211,7 @@ func protocolText(p bench.Protocol) string {
 	if p.PromptTk > 0 {
 		special = fmt.Sprintf("%d special and %s", p.SpecialTk, plural(int64(p.PromptTk), "prompt token"))
 	}
-	s := fmt.Sprintf("%s a chunk incl. %s, %d overlap, batch %d, %s", plural(int64(p.Chunk), "token"), special, p.Overlap, p.Batch, orNone(p.DType))
+	s := fmt.Sprintf("%s a chunk incl. %s, %d overlap, %s, %s", plural(int64(p.Chunk), "token"), special, p.Overlap, batchText(p), orNone(p.DType))
 	if p.Pooling != "" {
 		s += ", " + p.Pooling + " pooling"
 	}
@@ -246,7 +250,8 @@ func engineText(e bench.Engine) string {
 		threads += fmt.Sprintf(" (%s × %d)", plural(int64(e.Workers), "worker"), e.Intra)
 	}
 	return join(", ", strings.TrimSpace(e.Backend+" "+e.Version), e.Device, threads,
-		given(e.Optimization != "", "optimization "+e.Optimization), given(e.Slots > 0, plural(int64(e.Slots), "slot")))
+		given(e.Optimization != "", "optimization "+e.Optimization),
+		given(e.ActivationBits > 0, fmt.Sprintf("activations of int8 layers in %d bits", e.ActivationBits)), given(e.Slots > 0, plural(int64(e.Slots), "slot")))
 }
 
 func scheduleText(s bench.Schedule) string {

@@ -33,11 +33,11 @@ type example struct{ line, note string }
 // commands in the order of the overview.
 func commands() []*command {
 	return []*command{
-		speedCommand, evalCommand, compareCommand, tokenizeCommand,
+		speedCommand, evalCommand, rerankCommand, latencyCommand, compareCommand, tokenizeCommand,
 		scoreCommand, runCatCommand, runConvertCommand, runMergeCommand, runInfoCommand, searchCommand,
 		labelsSplitCommand, labelsExportCommand, labelsImportCommand,
 		failuresAddCommand, failuresListCommand, failuresShowCommand,
-		modelListCommand, modelPullCommand, modelImportCommand, modelVerifyCommand, modelShowCommand,
+		modelListCommand, modelPullCommand, modelImportCommand, modelConvertCommand, modelVerifyCommand, modelShowCommand, modelSynthCommand,
 		corpusListCommand, corpusShowCommand,
 		assetsListCommand, assetsGetCommand, assetsVerifyCommand,
 		peersCommand, resultsCommand,

@@ -10,7 +10,9 @@ import (
 
 	"encbench/bench"
 	"encbench/bench/eval"
+	"encbench/bench/latency"
 	"encbench/bench/report"
+	"encbench/bench/rerank"
 
 	"github.com/spf13/pflag"
 )
@@ -64,6 +66,19 @@ func readRecord(name string) (*bench.Record, error) {
 
 type compareFlags struct{ format string }
 
+// otherKind names the command whose record a file is, where that cannot be compared.
+func otherKind(name string) string {
+	head, err := firstBytes(name)
+	switch {
+	case err != nil:
+	case isRerankRecord(head):
+		return rerank.Kind
+	case isLatencyRecord(head):
+		return latency.Kind
+	}
+	return ""
+}
+
 func (f *compareFlags) run(_ context.Context, app *app, args []string) error {
 	if len(args) != 2 {
 		return usagef("compare takes two records, %d given", len(args))
@@ -72,6 +87,9 @@ func (f *compareFlags) run(_ context.Context, app *app, args []string) error {
 		return usagef("unknown format %q: %s", f.format, strings.Join(report.ComparisonFormats(), ", "))
 	}
 	for _, name := range args {
+		if kind := otherKind(name); kind != "" {
+			return usagef("%s is a record of encbench %s; compare takes two of speed or two of eval", name, kind)
+		}
 		if path, _, ok := strings.Cut(name, "#"); ok && !isEval(name) && isEval(path) {
 			return usagef("%s: a file of encbench eval holds one record; leave out the number", name)
 		}

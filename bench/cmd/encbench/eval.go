@@ -76,6 +76,10 @@ func (f *evalFlags) run(ctx context.Context, a *app, args []string) error {
 	if err := e.checkVectorFiles(ctx); err != nil {
 		return err
 	}
+	setup := e.setup()
+	if err := setup.ValidateFor(e.model.dim()); err != nil {
+		return &usageError{err}
+	}
 	if err := e.openEncoder(ctx); err != nil {
 		return err
 	}

@@ -39,6 +39,7 @@ type evalFlags struct {
 	runOut, vectorsOut string
 	out, format        string
 	failures           string
+	dtype              string
 	batch, threads     int
 	seed               uint64
 	ortLibrary         string
@@ -58,7 +59,7 @@ func defineEval(fs *pflag.FlagSet) runner {
 	fs.IntVar(&f.docs, "docs", 0, "`N` documents at most: every judged one stays, the rest is a sample by --seed; 0 takes all")
 	fs.IntVar(&f.queries, "queries", 0, "`N` queries at most, a sample by --seed; 0 takes all")
 	fs.StringVar(&f.model, "model", "", "`NAME`: minilm-l6 (pinned, the default), a Hugging Face directory, an .onnx file beside its tokenizer.json, or org/name[@rev] in your Hugging Face cache")
-	fs.StringVar(&f.pooling, "pooling", "", "`KIND` mean or cls, where the model's directory does not say")
+	poolingFlag(fs, &f.pooling)
 	fs.StringVar(&f.queryPrompt, "query-prompt", "", "`TEXT` before every query, in place of the model's own; \"\" for none")
 	fs.StringVar(&f.docPrompt, "doc-prompt", "", "`TEXT` before every document, in place of the model's own; \"\" for none")
 	fs.StringVar(&f.promptName, "prompt-name", "", "`NAME` of one of the model's prompts, for queries, in place of \"query\"")
@@ -79,6 +80,7 @@ func defineEval(fs *pflag.FlagSet) runner {
 	fs.StringVar(&f.failures, "failures", "", "`DIR` of an archive that takes the queries without a relevant document among the first 10")
 	fs.StringVar(&f.out, "out", "", "`FILE` for the record (JSON)")
 	fs.StringVar(&f.format, "format", "text", "`FORMAT` of the report: "+strings.Join(report.EvalFormats(), ", "))
+	fs.StringVar(&f.dtype, "dtype", dtypeAuto, dtypeHelp)
 	fs.IntVar(&f.batch, "batch-size", 512, "`ROWS` that the encoder is handed at a time")
 	fs.IntVar(&f.threads, "threads", 0, "`N` threads; 0 means every CPU that this process may use")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed `N` of samples, intervals and tests")
@@ -174,11 +176,14 @@ func (f *evalFlags) check(cpus int) error {
 		}
 	}
 	f.stores = slices.DeleteFunc(f.stores, func(s string) bool { return s == string(eval.StoreFloat32) }) // is always there
+	if err := checkDType(f.dtype); err != nil {
+		errs = append(errs, err)
+	}
 	if f.promptName != "" && f.fs.Changed("query-prompt") {
 		fault("--prompt-name and --query-prompt: give one")
 	}
-	if f.pooling != "" && f.pooling != "mean" && f.pooling != "cls" {
-		fault("--pooling %q: mean or cls", f.pooling)
+	if err := checkPooling(f.pooling); err != nil {
+		errs = append(errs, err)
 	}
 	if !slices.Contains(report.EvalFormats(), f.format) {
 		fault("unknown format %q: %s", f.format, strings.Join(report.EvalFormats(), ", "))

@@ -16,6 +16,7 @@ import (
 	"encbench/engine"
 	"encbench/engine/binary"
 	"encbench/engine/cpu"
+	"encbench/engine/feed"
 	"encbench/engine/ort"
 )
 
@@ -48,12 +49,15 @@ func (e *evalRun) openCollections(ctx context.Context) error {
 
 // openModel loads the model, resolves its length and its prompts.
 func (e *evalRun) openModel(ctx context.Context) (err error) {
-	opt := modelOptions{name: e.evalFlags.model, pooling: e.pooling}
+	opt := modelOptions{name: e.evalFlags.model, pooling: e.pooling, dtype: e.dtype}
 	if e.fs.Changed("doc-prompt") {
 		opt.prompt = &e.docPrompt
 	}
 	if e.model, err = e.app.openModel(ctx, opt); err != nil {
 		return err
+	}
+	if e.model.facts.Synthetic {
+		return usagef("model %s has random weights: its vectors mean nothing, so there is no quality to measure; use encbench speed, or trained weights", e.model.facts.Name)
 	}
 	if err := e.prompts(); err != nil {
 		return err
@@ -153,24 +157,24 @@ func (e *evalRun) openEncoder(ctx context.Context) (err error) {
 		return err
 	}
 	longest := max(e.tokens, e.queryTokens)
+	layout := ort.Plan(e.threads, e.batch, 0).For(longest)
+	if err := e.admit(ctx, layout, longest); err != nil {
+		return err
+	}
 	g, err := e.model.build(false, longest)
 	if err != nil {
 		return err
 	}
-	layout := ort.Plan(e.threads, e.batch, 0)
 	if e.encoder, err = ort.Open(e.rt, g, ort.Options{Layout: layout}); err != nil {
 		return err
 	}
 	e.base.Engine = bench.Engine{
 		Backend: "onnxruntime", Version: e.rt.Version, Library: filepath.Base(e.rt.Path), LibrarySHA256: sha,
 		Device: "cpu", Threads: e.threads, Workers: layout.Workers, Intra: layout.Intra,
-		UBatch: "auto", HowRun: layout.String(), Optimization: "all", Slots: e.encoder.Slots(), Feeders: e.threads,
+		UBatch: "auto", HowRun: layout.String(), Optimization: "all", ActivationBits: e.model.activationBits(),
+		Slots: e.encoder.Slots(), Feeders: e.threads,
 	}
-	refs, from, err := e.app.references(ctx, e.model, min(longest, e.model.maxPositions()))
-	if err != nil {
-		return err
-	}
-	acc, _, err := bench.Gate(ctx, e.encoder, refs, from)
+	acc, _, err := e.app.gate(ctx, e.model, e.encoder, longest)
 	if err != nil {
 		return err
 	}
@@ -179,6 +183,41 @@ func (e *evalRun) openEncoder(ctx context.Context) (err error) {
 		return fmt.Errorf("accuracy gate failed, so there are no values: %s\nCompared with %s. Check the model with `encbench model verify`", acc.Error, acc.Reference)
 	}
 	return nil
+}
+
+// admit predicts the memory of the evaluation, which must fit: the encoder and the
+// vectors of the largest collection.
+func (e *evalRun) admit(ctx context.Context, layout ort.Layout, longest int) (err error) {
+	p := &memoryPlan{encoders: []plannedEncoder{{model: e.model, layout: layout, longest: longest, limit: feed.Limit{Rows: e.batch}, feeders: e.threads}}}
+	p.advice.runs = "a smaller --max-tokens or --chunk, or fewer --threads"
+	p.advice.batches = "a smaller --batch-size"
+	p.advice.vectors = "a smaller --docs, or fewer --store"
+	if e.model.dir != nil {
+		dim := int64(e.model.dir.Dim())
+		each := int64(0)
+		for _, store := range append([]string{string(eval.StoreFloat32)}, e.stores...) {
+			// Beside the vectors a searcher keeps codes of them.
+			each += storeBytes(eval.Store(store), dim) + 2*dim
+		}
+		for _, in := range e.inputs {
+			if in.Collection != nil {
+				p.vectors = max(p.vectors, int64(in.Collection.Documents)*each+int64(len(in.Collection.Queries))*4*dim)
+			}
+		}
+	}
+	e.base.Memory, err = e.app.admit(ctx, p)
+	return err
+}
+
+// storeBytes is what a vector of dim values takes.
+func storeBytes(store eval.Store, dim int64) int64 {
+	switch store {
+	case eval.StoreFloat16, eval.StoreBFloat16:
+		return 2 * dim
+	case eval.StoreInt8, eval.StoreBinary:
+		return dim + 4
+	}
+	return 4 * dim
 }
 
 func (e *evalRun) warn(code, advice, format string, args ...any) {

@@ -154,7 +154,7 @@ func (e *evalRun) openRunFile(c *eval.Collection) (eval.RunWriter, error) {
 	}
 	f := &runFile{out: out, file: file}
 	if runFormat(path) == "trec" {
-		f.to = trec.NewWriter(file, e.model.facts.Name)
+		f.to = trec.NewWriter(file, e.model.label())
 	} else {
 		p := e.protocol()
 		extra, err := json.Marshal(p)
@@ -162,7 +162,7 @@ func (e *evalRun) openRunFile(c *eval.Collection) (eval.RunWriter, error) {
 			return nil, errors.Join(err, file.Close())
 		}
 		f.to, err = run.NewWriter(file, run.Header{
-			K: e.k, Tag: e.model.facts.Name, Protocol: p.SHA256(), Model: e.model.facts.Name, ModelSHA256: e.model.facts.SHA256,
+			K: e.k, Tag: e.model.label(), Protocol: p.SHA256(), Model: e.model.label(), ModelSHA256: e.model.facts.SHA256,
 			Corpus: c.Name, CorpusSHA256: c.SHA256, Notes: c.Notes, Extra: extra,
 		})
 		if err != nil {

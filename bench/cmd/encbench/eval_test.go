@@ -412,7 +412,7 @@ func TestEvalUsage(t *testing.T) {
 		{"--similarity l2", "--similarity \"l2\": cosine or dot"},
 		{"--store int4,int8,int8", "--store \"int4\": float16, bfloat16, int8, binary\n--store int8 is given twice"},
 		{"--prompt-name a --query-prompt b", "--prompt-name and --query-prompt: give one"},
-		{"--pooling max", "--pooling \"max\": mean or cls"},
+		{"--pooling median", "--pooling \"median\": mean, cls, last or max"},
 		{"--format xml", "unknown format \"xml\": text, json, md, csv"},
 		{"--run-out r.json", "--run-out r.json: the name ends in .ebrun, or .run or .txt for TREC text"},
 		{"--data a,a", "--data a is given twice"},

@@ -87,7 +87,7 @@ func (e *evalRun) openVectors(number int, c *eval.Collection) (eval.VectorWriter
 		}
 		*to = &vectorFile{out: out, file: file}
 		(*to).to, err = vectors.NewWriter(file, vectors.Header{
-			Dim: p.Dim, Type: vectors.TypeName(engine.F32), IDs: true, Model: e.model.facts.Name, ModelSHA256: e.model.facts.SHA256,
+			Dim: p.Dim, Type: vectors.TypeName(engine.F32), IDs: true, Model: e.model.label(), ModelSHA256: e.model.facts.SHA256,
 			Corpus: c.Name, CorpusSHA256: c.SHA256, Notes: []string{[]string{"documents", "queries"}[i]}, Extra: extra,
 		})
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"encbench/bench/collection"
 	"encbench/bench/inhouse"
+	"encbench/metrics/trec"
 
 	"github.com/spf13/pflag"
 )
@@ -73,7 +74,7 @@ func (f *failuresAdd) run(ctx context.Context, a *app, args []string) error {
 		}
 	}
 	found := inhouse.NewFailures(c, f.cut)
-	if _, err := a.rankedFile(ctx, args[0], found.Add); err != nil {
+	if _, err := a.rankedFile(ctx, args[0], trec.Options{}, found.Add); err != nil {
 		return err
 	}
 	if f.model == "" {

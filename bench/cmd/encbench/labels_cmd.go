@@ -13,6 +13,7 @@ import (
 
 	"encbench/bench"
 	"encbench/bench/inhouse"
+	"encbench/metrics/trec"
 
 	"github.com/spf13/pflag"
 )
@@ -109,14 +110,14 @@ func (f *labelsExport) run(ctx context.Context, a *app, args []string) error {
 	opt := inhouse.SheetOptions{Seed: f.seed, Grades: grades, Unjudged: f.unjudged, MaxChars: f.chars}
 	pool := inhouse.NewPool(f.depth)
 	for _, path := range f.runs {
-		sum, err := a.rankedFile(ctx, path, func(query string, docs []string, _ []float64) error {
+		info, err := a.rankedFile(ctx, path, trec.Options{}, func(query string, docs []string, _ []float64) error {
 			pool.Add(query, docs)
 			return nil
 		})
 		if err != nil {
 			return err
 		}
-		opt.Runs = append(opt.Runs, inhouse.Pooled{Name: filepath.Base(path), SHA256: sum})
+		opt.Runs = append(opt.Runs, inhouse.Pooled{Name: filepath.Base(path), SHA256: info.sha256})
 	}
 	var from []string
 	if len(f.runs) > 0 {

@@ -11,6 +11,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"encbench/bench/env"
 )
 
 // app is what a subcommand may touch of the outside world.
@@ -18,6 +20,8 @@ type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	terminal       bool // stderr is a terminal: progress is drawn in place
+	// memory gives what the process can still take; nil = what the system says.
+	memory func() env.Room
 }
 
 func main() {
@@ -64,7 +68,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 		return 0
 	}
 	out := &checked{w: a.stdout}
-	a = &app{stdin: interruptible(ctx, a.stdin), stdout: out, stderr: a.stderr, terminal: a.terminal}
+	a = &app{stdin: interruptible(ctx, a.stdin), stdout: out, stderr: a.stderr, terminal: a.terminal, memory: a.memory}
 	fs := c.flagSet()
 	opt := c.define(fs)
 	if err := fs.Parse(rest); err != nil {

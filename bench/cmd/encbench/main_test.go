@@ -106,6 +106,7 @@ func TestExamples(t *testing.T) {
 	inhouseExamples(t)
 	runExamples(t)
 	scoreExamples(t)
+	rerankExamples(t)
 	for _, c := range commands() {
 		if len(c.examples) == 0 {
 			t.Errorf("%s has no example", c.name)
@@ -127,6 +128,8 @@ func TestExamples(t *testing.T) {
 				args = append(args, "--sample", "4", "--repeats", "1", "--min-time", "1ms")
 			case "eval":
 				args = append(args, "--docs", "30", "--queries", "4")
+			case "latency":
+				args = append(args, "--samples", "6", "--cold", "1")
 			case "peers":
 				continue // needs a Python environment of gigabytes: `make peers` runs it
 			}
@@ -267,8 +270,8 @@ func TestUsageErrors(t *testing.T) {
 		{"speed --format xml", "encbench speed: unknown format \"xml\": text, json, jsonl, csv, md, bench" + see("speed")},
 		{"speed --corpus nope", "encbench speed: unknown corpus \"nope\": neither a file nor one of: techdocs, techdocs-law, gostd, techdocs-qa" + see("speed")},
 		{"speed --model nope", "encbench speed: unknown model \"nope\": give a directory, an .onnx file, org/name of your Hugging Face cache, or one of: minilm-l6" + see("speed")},
-		{"speed --region x --device gpu --dtype int8 --batch-size 0 --ubatch-size 0", "encbench speed: --ubatch-size \"0\": a number from 1, or auto\n--device \"gpu\": auto or cpu\n--dtype \"int8\": auto or float32\n--region \"x\": end-to-end, tokenize+encode or encode\n--batch-size 0: 1 to 65536" + see("speed")},
-		{"speed --batch-size 1000000000000", "encbench speed: --batch-size 1000000000000: 1 to 65536" + see("speed")},
+		{"speed --region x --device gpu --dtype fp8 --batch-size 0 --ubatch-size 0", "encbench speed: --ubatch-size \"0\": a number from 1, or auto\n--device \"gpu\": auto or cpu\n--dtype \"fp8\": auto, float32, float16, bfloat16 or int8\n--region \"x\": end-to-end, tokenize+encode or encode\n--batch-size 0: 1 to 65536, or auto" + see("speed")},
+		{"speed --batch-size 1000000000000", "encbench speed: --batch-size 1000000000000: 1 to 65536, or auto" + see("speed")},
 		{"speed --ubatch-size 256", "encbench speed: --ubatch-size 256 is larger than --batch-size 128" + see("speed")},
 		{"speed --corpus-format xml", "encbench speed: --corpus-format \"xml\": jsonl, tsv, text or dir" + see("speed")},
 		{"speed --out /dev/null", "encbench speed: --out /dev/null is not a regular file; name a file" + see("speed")},

@@ -12,7 +12,6 @@ import (
 	"encbench/bench"
 	"encbench/engine/model"
 	"encbench/engine/onnx"
-	"encbench/engine/ort"
 
 	"github.com/spf13/pflag"
 )
@@ -29,9 +28,13 @@ func modelNames() []string {
 
 var modelListCommand = &command{
 	name:  "model list",
-	short: "list the pinned models and those in your Hugging Face cache",
+	short: "list the models at hand, and the families that encbench understands",
+	long: `
+Names for --model: the pinned models, and those in your Hugging Face cache. A
+directory or a cached model of any family below opens without Python; what is
+refused is refused by name.`,
 	examples: []example{
-		{"encbench model list", "names for --model"},
+		{"encbench model list", "names for --model, and what was checked of each family"},
 	},
 	define: func(*pflag.FlagSet) runner { return runFunc(modelList) },
 }
@@ -69,7 +72,32 @@ func modelList(_ context.Context, a *app, args []string) error {
 		}
 		fmt.Fprintf(t, "%s\tHugging Face cache\t%s\n", name, state)
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	return listFamilies(a.stdout)
+}
+
+// listFamilies prints what is understood, and how that was checked.
+func listFamilies(w io.Writer) error {
+	fmt.Fprintln(w)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "FAMILY\tMODEL TYPE\tGIVES\tCHECKED")
+	for _, f := range model.Families() {
+		gives := "vectors"
+		if len(f.Rerankers) > 0 {
+			gives = "vectors, logits"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", f.Name, f.ModelType, gives, f.Checked)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprint(w, `
+Checked: checkpoints of random weights, to 1e-5 of transformers 5.24 in float32,
+each row alone and beside longer ones.
+`)
+	return err
 }
 
 // hubName turns a folder of the Hugging Face cache into org/name.
@@ -116,41 +144,26 @@ func modelPull(ctx context.Context, a *app, args []string) error {
 	return nil
 }
 
-var modelShowCommand = &command{
-	name:  "model show",
-	args:  "[MODEL]",
-	short: "print what encbench understands of a model",
-	examples: []example{
-		{"encbench model show minilm-l6", "shapes, pooling, prompts, limits, work per token"},
-	},
-	define: func(fs *pflag.FlagSet) runner {
-		f := &modelShowFlags{}
-		poolingFlag(fs, &f.pooling)
-		return f
-	},
-}
-
-type modelShowFlags struct{ pooling string }
+// anyKind opens embedders and rerankers alike.
+const anyKind model.Kind = "any"
 
 // poolingFlag is the flag for directories that do not say how they pool.
 func poolingFlag(fs *pflag.FlagSet, pooling *string) {
-	fs.StringVar(pooling, "pooling", "", "`KIND` mean or cls, where the model's directory does not say")
+	fs.StringVar(pooling, "pooling", "", "`KIND` mean, cls, last or max, where the model's directory does not say")
 }
 
-func (f *modelShowFlags) run(ctx context.Context, a *app, args []string) error {
-	m, err := a.oneModel(ctx, args, f.pooling)
-	if err != nil {
-		return err
+// checkPooling checks the value of --pooling.
+func checkPooling(pooling string) error {
+	if pooling != "" && !slices.Contains(model.Poolings(), model.Pooling(pooling)) {
+		return fmt.Errorf("--pooling %q: mean, cls, last or max", pooling)
 	}
-	defer m.close()
-	m.print(a)
 	return nil
 }
 
 // oneModel opens the model that a model subcommand names.
 func (a *app) oneModel(ctx context.Context, args []string, pooling string) (*loadedModel, error) {
-	if pooling != "" && pooling != "mean" && pooling != "cls" {
-		return nil, usagef("--pooling %q: mean or cls", pooling)
+	if err := checkPooling(pooling); err != nil {
+		return nil, &usageError{err}
 	}
 	if len(args) > 1 {
 		return nil, usagef("one model at a time, %d given", len(args))
@@ -159,42 +172,7 @@ func (a *app) oneModel(ctx context.Context, args []string, pooling string) (*loa
 	if len(args) == 1 {
 		name = args[0]
 	}
-	return a.openModel(ctx, modelOptions{name: name, pooling: pooling})
-}
-
-func (m *loadedModel) print(a *app) {
-	f := m.facts
-	t := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	row := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
-	row("model", "%s (%s)", f.Name, f.Source)
-	if f.Revision != "" {
-		row("revision", "%s", f.Revision)
-	}
-	row("architecture", "%s", f.Architecture)
-	if m.dir != nil {
-		_, pooler := m.dir.Parameters()
-		row("parameters", "%s, and %s of a pooler that embeddings do not use", bench.Thousands(f.Parameters), bench.Thousands(pooler))
-		row("shape", "%d layers, hidden %d, %d heads, feed-forward %d, vocabulary %s", f.Layers, f.Hidden, f.Heads, f.FFN, bench.Thousands(int64(f.Vocab)))
-		row("positions", "%d; the directory says %s for texts and %s for the tokenizer", f.MaxPositions, orUnsaid(m.dir.MaxSeqLength), orUnsaid(m.dir.TokenizerMaxLength))
-		row("work", "%.2f MFLOP a token in linear layers, %.2f at 512 tokens", f.LinearFLOP/1e6, (f.LinearFLOP+512*f.AttentionFLOP)/1e6)
-	}
-	row("output", "%d values, pooling %s, L2-normalised %t", f.Hidden, m.pooling, m.normalize)
-	row("prompt", "documents: %q", m.prompt)
-	row("tokenizer", "%s, %s ids, lower-cases: %t", m.tokInfo.Kind, bench.Thousands(int64(m.tok.VocabSize())), m.tokInfo.Lowercase)
-	if m.tokInfo.Truncation > 0 || m.tokInfo.Padding != 0 {
-		row("ignored", "tokenizer.json carries truncation to %d and padding; the chunker decides instead", m.tokInfo.Truncation)
-	}
-	row("weights", "sha256 %s", f.SHA256)
-	row("config", "sha256 %s", orWord(f.ConfigSHA256, "none"))
-	row("tokenizer file", "sha256 %s", f.TokenizerSHA256)
-	t.Flush()
-}
-
-func orUnsaid(n int) string {
-	if n == 0 {
-		return "nothing"
-	}
-	return fmt.Sprint(n)
+	return a.openModel(ctx, modelOptions{name: name, pooling: pooling, kind: anyKind})
 }
 
 var modelImportCommand = &command{
@@ -203,8 +181,9 @@ var modelImportCommand = &command{
 	short: "write the ONNX graph that encbench makes of a Hugging Face directory",
 	long: `
 speed imports by itself; this is for looking at the graph, or for running it
-elsewhere. The graph holds no weights: they stay in the model's safetensors file,
-which a runtime finds through the session option that is printed.`,
+elsewhere. The graph holds no weights: they stay in the model's safetensors files,
+which a runtime finds through the session option that is printed. The graph of a
+reranker whose texts have token types takes those as an input.`,
 	examples: []example{
 		{"encbench model import minilm-l6 --out minilm.onnx", "the graph with pooling and normalisation inside"},
 	},
@@ -235,12 +214,13 @@ func (f *modelImportFlags) run(ctx context.Context, a *app, args []string) error
 	if m.dir == nil {
 		return usagef("%s is a graph already", m.graph)
 	}
-	graph, err := onnx.Build(m.dir, onnx.Options{Mask: f.mask})
+	pairs := m.dir.Kind == model.Reranker && m.dir.Types() > 1
+	graph, err := onnx.Build(m.dir, onnx.Options{Mask: f.mask, Types: pairs})
 	if err != nil {
 		return err
 	}
 	m.print(a)
-	fmt.Fprintf(a.stdout, "graph           %s bytes, weights in %s\n", bench.Thousands(int64(len(graph))), m.dir.Weights.RealPath)
+	fmt.Fprintf(a.stdout, "graph           %s bytes, weights in %s\n", bench.Thousands(int64(len(graph))), orWord(m.dir.Weights.RealPath, m.dir.Weights.Folder()))
 	if f.out == "" {
 		return nil
 	}
@@ -256,102 +236,4 @@ func (f *modelImportFlags) run(ctx context.Context, a *app, args []string) error
 	}
 	fmt.Fprintf(a.stdout, "written         %s; open it from its bytes with session option\n                %s = %s\n", f.out, onnx.ExternalFolderKey, onnx.Folder(m.dir))
 	return nil
-}
-
-var modelVerifyCommand = &command{
-	name:  "model verify",
-	args:  "[MODEL]",
-	short: "run the accuracy gate alone, against the reference encoder or your vectors",
-	long: `
-Encodes the gate's rows (3, 64, 129 and 512 tokens, alone and in a batch) and
-compares them with the plain Go reference encoder. --reference compares with
-vectors of another implementation instead: FILE.npy holds float32 rows, and
-FILE.ids.json beside it the token ids of each; bench/peers/reference.py writes
-both with sentence-transformers.`,
-	examples: []example{
-		{"encbench model verify minilm-l6", "does this machine compute what the checkpoint says?"},
-	},
-	define: func(fs *pflag.FlagSet) runner {
-		f := &modelVerifyFlags{}
-		poolingFlag(fs, &f.pooling)
-		fs.StringVar(&f.reference, "reference", "", "`FILE.npy` of another implementation's vectors")
-		fs.StringVar(&f.ortLibrary, "ort-library", "", "`FILE`: your own ONNX Runtime shared library instead of the pinned one")
-		return f
-	},
-}
-
-type modelVerifyFlags struct{ reference, ortLibrary, pooling string }
-
-func (f *modelVerifyFlags) run(ctx context.Context, a *app, args []string) error {
-	m, err := a.oneModel(ctx, args, f.pooling)
-	if err != nil {
-		return err
-	}
-	defer m.close()
-	refs, from, err := f.vectors(ctx, a, m)
-	if err != nil {
-		return err
-	}
-	rt, err := a.runtime(ctx, f.ortLibrary)
-	if err != nil {
-		return err
-	}
-	longest := 0
-	for _, r := range refs {
-		longest = max(longest, len(r.IDs))
-	}
-	passed := true
-	for _, ubatch := range []int{0, 8} {
-		g, err := m.build(ubatch > 1, longest)
-		if err != nil {
-			return err
-		}
-		if ubatch > 1 && !g.Masked() {
-			continue
-		}
-		acc, how, err := gateOnce(ctx, rt, g, ubatch, refs, from)
-		if err != nil {
-			return err
-		}
-		printGate(a, how, acc)
-		passed = passed && acc.Passed
-	}
-	if !passed {
-		return errQuiet
-	}
-	return nil
-}
-
-// gateOnce runs the gate on an encoder of its own.
-func gateOnce(ctx context.Context, rt *ort.Runtime, g ort.Graph, ubatch int, refs []bench.Reference, from string) (bench.Accuracy, string, error) {
-	layout := ort.Plan(1, 8, ubatch)
-	enc, err := ort.Open(rt, g, ort.Options{Layout: layout})
-	if err != nil {
-		return bench.Accuracy{}, "", err
-	}
-	defer enc.Close()
-	acc, _, err := bench.Gate(ctx, enc, refs, from)
-	return acc, layout.String(), err
-}
-
-func printGate(a *app, how string, acc bench.Accuracy) {
-	fmt.Fprintf(a.stdout, "%s, against %s\n", how, acc.Reference)
-	for _, p := range acc.Probes {
-		fmt.Fprintf(a.stdout, "  %4d tokens  cosine %.8f alone, %.8f in a batch\n", p.Tokens, p.Alone, p.Batch)
-	}
-	fmt.Fprintf(a.stdout, "  largest difference of one value %.2g (limit %.2g), least cosine %.8f (limit %g)\n", acc.MaxDiff, acc.DiffLimit, acc.Min, acc.Threshold)
-	if acc.Passed {
-		fmt.Fprintf(a.stdout, "  passed (%s)\n", acc.Level)
-	} else {
-		fmt.Fprintf(a.stdout, "  FAILED: %s\n", acc.Error)
-	}
-}
-
-// vectors gives the gate's rows: the reference encoder's, or those of --reference.
-func (f *modelVerifyFlags) vectors(ctx context.Context, a *app, m *loadedModel) ([]bench.Reference, string, error) {
-	if f.reference == "" {
-		return a.references(ctx, m, min(512, m.maxPositions()))
-	}
-	refs, err := readReference(f.reference)
-	return refs, f.reference, err
 }

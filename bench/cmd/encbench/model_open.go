@@ -16,7 +16,7 @@ import (
 	"encbench/corpus/tokenize"
 	"encbench/engine/model"
 	"encbench/engine/onnx"
-	"encbench/engine/ort"
+	"encbench/engine/quant"
 )
 
 // pinnedModels are the names of --model that stand for an asset.
@@ -27,9 +27,13 @@ const defaultModel = "minilm-l6"
 // loadedModel is a model ready to be built for an engine: a Hugging Face directory,
 // or a bare graph beside a tokenizer.
 type loadedModel struct {
-	dir       *model.Model // nil for a bare graph
-	graph     string       // bare graph
-	form      onnx.Form    // of the bare graph
+	dir       *model.Model // as it is computed; nil for a bare graph
+	original  *model.Model // as the directory has it, where dir is on converted weights; else nil
+	dtype     quant.DType  // that dir's weights were converted to; "" = as they are stored
+	opened    []*model.Model
+	said      model.Pooling // by --pooling
+	graph     string        // bare graph
+	form      onnx.Form     // of the bare graph
 	tok       tokenize.Tokenizer
 	tokInfo   tokenize.Info
 	prompt    string
@@ -43,7 +47,9 @@ type loadedModel struct {
 type modelOptions struct {
 	name    string
 	pooling string
-	prompt  *string // document prompt in place of the model's own
+	prompt  *string    // document prompt in place of the model's own
+	kind    model.Kind // what the command needs; "" = an embedder
+	dtype   string     // --dtype: what the weights are converted to; "" or auto = as they are stored
 }
 
 // openModel finds and opens what --model names; assets are obtained on the way.
@@ -63,10 +69,10 @@ func (a *app) openModel(ctx context.Context, opt modelOptions) (*loadedModel, er
 	if graph, ok, err := bareGraph(dir); err != nil {
 		return nil, err
 	} else if ok {
-		if err := m.openBare(graph, opt); err != nil {
+		if err := m.openBare(ctx, a, graph, opt); err != nil {
 			return nil, err
 		}
-	} else if err := m.openDir(dir, revision, opt); err != nil {
+	} else if err := m.openDir(ctx, a, dir, revision, opt); err != nil {
 		return nil, err
 	}
 	if err := m.openTokenizer(opt); err != nil {
@@ -115,8 +121,10 @@ func bareGraph(path string) (string, bool, error) {
 		}
 		return path, true, nil
 	}
-	if _, err := os.Stat(filepath.Join(path, "model.safetensors")); err == nil {
-		return "", false, nil
+	for _, name := range []string{"model.safetensors", "model.safetensors.index.json", "0_Transformer/model.safetensors"} {
+		if _, err := os.Stat(filepath.Join(path, name)); err == nil {
+			return "", false, nil
+		}
 	}
 	var found []string
 	for _, pattern := range []string{"*.onnx", "onnx/*.onnx"} {
@@ -132,12 +140,15 @@ func bareGraph(path string) (string, bool, error) {
 	return "", false, nil
 }
 
-func (m *loadedModel) openDir(dir, revision string, opt modelOptions) error {
-	d, err := model.OpenWith(dir, model.Options{Pooling: model.Pooling(opt.pooling), Name: m.facts.Name, Revision: revision})
+func (m *loadedModel) openDir(ctx context.Context, a *app, dir, revision string, opt modelOptions) error {
+	d, err := model.OpenWith(dir, model.Options{Pooling: model.Pooling(opt.pooling), Name: m.facts.Name, Revision: revision, Hashes: hashes()})
 	if err != nil {
 		return err
 	}
-	m.dir = d
+	m.dir, m.opened, m.said = d, []*model.Model{d}, model.Pooling(opt.pooling)
+	if err := m.checkKind(opt.kind); err != nil {
+		return errors.Join(err, m.close())
+	}
 	m.pooling, m.normalize = string(d.Pooling), d.Normalize
 	m.prompt, _ = d.DocumentPrompt()
 	f := &m.facts
@@ -146,19 +157,54 @@ func (m *loadedModel) openDir(dir, revision string, opt modelOptions) error {
 	f.Layers, f.Hidden, f.Heads, f.FFN, f.Vocab, f.MaxPositions = c.Layers, c.Hidden, c.Heads, c.FFN, c.Vocab, d.MaxPositions()
 	f.Parameters, _ = d.Parameters()
 	f.ConfigSHA256 = d.ConfigSHA256
-	f.Stored, f.Computed = "float32", "float32"
-	f.LinearFLOP, f.AttentionFLOP = d.LinearFLOPPerToken(), d.AttentionFLOPPerToken2()
-	f.SHA256, err = d.SHA256()
-	return err
+	f.Synthetic, f.StandInTokenizer = d.Synthetic, d.SyntheticTokenizer()
+	m.work()
+	if f.SHA256, err = d.SHA256(); err == nil {
+		m.describeTypes()
+		err = m.convert(ctx, a, opt.dtype)
+	}
+	if err != nil {
+		return errors.Join(err, m.close())
+	}
+	return nil
 }
 
-func (m *loadedModel) openBare(graph string, opt modelOptions) error {
+// hashes remembers the sha256 of weights in the cache's folder of derived files.
+func hashes() model.HashCache {
+	dir, err := assets.DefaultDir()
+	if err != nil {
+		return nil // computed every time
+	}
+	return model.HashDir(filepath.Join(dir, "derived", "hashes"))
+}
+
+// checkKind refuses a reranker where an embedder is needed, and the reverse.
+func (m *loadedModel) checkKind(want model.Kind) error {
+	what, reranker := "onnx graph", m.form.Logits
+	if m.dir != nil {
+		what, reranker = m.dir.Config.Architecture, m.dir.Kind == model.Reranker
+	}
+	switch {
+	case want == anyKind:
+		return nil
+	case reranker && want != model.Reranker:
+		return usagef("model %s is a reranker (%s): it scores pairs and gives no vectors; use encbench rerank", m.facts.Name, what)
+	case !reranker && want == model.Reranker:
+		return usagef("model %s is no reranker (%s): it gives vectors and scores no pairs; name a cross-encoder", m.facts.Name, what)
+	}
+	return nil
+}
+
+func (m *loadedModel) openBare(ctx context.Context, a *app, graph string, opt modelOptions) error {
 	info, err := onnx.Inspect(graph)
 	if err != nil {
 		return err
 	}
 	if m.form, err = info.Form(); err != nil {
 		return fmt.Errorf("graph %s: %w", graph, err)
+	}
+	if err := m.checkKind(opt.kind); err != nil {
+		return err
 	}
 	m.graph = graph
 	m.pooling = opt.pooling
@@ -168,12 +214,14 @@ func (m *loadedModel) openBare(graph string, opt modelOptions) error {
 	if m.form.Pooled {
 		m.pooling = "in graph"
 	}
-	m.normalize = true
+	m.normalize = !m.form.Logits
 	f := &m.facts
 	f.Source, f.Architecture, f.Hidden = "onnx", "onnx graph", m.form.Dim
 	f.Stored, f.Computed = "as in the graph", "as in the graph"
-	f.SHA256, err = fileSHA256(graph)
-	return err
+	if f.SHA256, err = fileSHA256(graph); err != nil {
+		return err
+	}
+	return m.convert(ctx, a, opt.dtype)
 }
 
 // openTokenizer loads tokenizer.json beside the model and tokenizes the prompt.
@@ -188,7 +236,7 @@ func (m *loadedModel) openTokenizer(opt modelOptions) error {
 		}
 	}
 	if path == "" {
-		return fmt.Errorf("model %s has no tokenizer.json; put the model's own beside its weights", m.facts.Name)
+		return m.noTokenizer()
 	}
 	var err error
 	if m.tok, m.tokInfo, err = tokenize.LoadFile(path); err != nil {
@@ -202,7 +250,8 @@ func (m *loadedModel) openTokenizer(opt modelOptions) error {
 		m.facts.Vocab = m.tok.VocabSize()
 	}
 	if m.tok.VocabSize() > m.facts.Vocab {
-		return fmt.Errorf("tokenizer %s has %d ids, the model's vocabulary %d: they do not belong together", path, m.tok.VocabSize(), m.facts.Vocab)
+		return fmt.Errorf("tokenizer %s has ids up to %d, the model's embedding ends at %d: it is another model's, or tokens were added to it and the model was not resized",
+			path, m.tok.VocabSize()-1, m.facts.Vocab-1)
 	}
 	if opt.prompt != nil {
 		m.prompt = *opt.prompt
@@ -213,11 +262,32 @@ func (m *loadedModel) openTokenizer(opt modelOptions) error {
 	return nil
 }
 
-func (m *loadedModel) close() error {
-	if m.dir == nil {
-		return nil
+// noTokenizer says that the directory has no tokenizer.json, and what it has instead.
+func (m *loadedModel) noTokenizer() error {
+	for _, other := range []string{"vocab.txt", "vocab.json", "sentencepiece.bpe.model", "spiece.model", "tokenizer.model"} {
+		if _, err := os.Stat(filepath.Join(m.dir.Dir, other)); err == nil {
+			return fmt.Errorf("model %s has no tokenizer.json, only %s; write it with transformers: AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)", m.facts.Name, other)
+		}
 	}
-	return m.dir.Close()
+	return fmt.Errorf("model %s has no tokenizer.json; put the model's own beside its weights", m.facts.Name)
+}
+
+// close closes what openModel opened.
+func (m *loadedModel) close() error {
+	var errs []error
+	for _, d := range m.opened {
+		errs = append(errs, d.Close())
+	}
+	m.opened = nil
+	return errors.Join(errs...)
+}
+
+// dim is the number of values of a vector; a bare graph may not say, which is 0.
+func (m *loadedModel) dim() int {
+	if m.dir != nil {
+		return m.dir.Dim()
+	}
+	return m.form.Dim
 }
 
 // maxPositions is the longest row; a bare graph does not say.
@@ -226,39 +296,6 @@ func (m *loadedModel) maxPositions() int {
 		return m.dir.MaxPositions()
 	}
 	return 1 << 30
-}
-
-// build makes the engine's graph for rows of up to longest tokens.
-func (m *loadedModel) build(masked bool, longest int) (ort.Graph, error) {
-	g := ort.Graph{
-		Vocab: m.facts.Vocab, MaxLen: longest, Pad: max(m.tok.Special().PAD, 0),
-		Pooling: m.pooling,
-	}
-	if m.dir != nil {
-		bytes, err := onnx.Build(m.dir, onnx.Options{Mask: masked})
-		if err != nil {
-			return g, err
-		}
-		g.Bytes, g.WeightsDir = bytes, onnx.Folder(m.dir)
-		g.Inputs = []ort.Input{{Name: onnx.InputIDs, Role: ort.IDs}}
-		if masked {
-			g.Inputs = append(g.Inputs, ort.Input{Name: onnx.InputLengths, Role: ort.Lengths})
-		}
-		g.Output, g.Dim = onnx.Output, m.dir.Dim()
-		g.FLOP = func(rows, length int) float64 { return onnx.FLOP(m.dir, rows, length) }
-		return g, nil
-	}
-	g.Path, g.Output, g.Dim = m.graph, m.form.Output, m.form.Dim
-	g.States, g.Normalize = !m.form.Pooled, m.normalize
-	wide := m.form.Elem == onnx.Int64
-	g.Inputs = []ort.Input{{Name: m.form.IDs, Role: ort.IDs, Int64: wide}}
-	if m.form.Mask != "" {
-		g.Inputs = append(g.Inputs, ort.Input{Name: m.form.Mask, Role: ort.Mask, Int64: wide})
-	}
-	if m.form.Types != "" {
-		g.Inputs = append(g.Inputs, ort.Input{Name: m.form.Types, Role: ort.Types, Int64: wide})
-	}
-	return g, nil
 }
 
 func fileSHA256(path string) (string, error) {
@@ -272,49 +309,4 @@ func fileSHA256(path string) (string, error) {
 		return "", fmt.Errorf("hash %s: %w", path, err)
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
-// store opens the asset cache with progress on standard error.
-func (a *app) store() (*assets.Store, error) {
-	p := a.progress()
-	return assets.Open("", assets.Options{Progress: func(s assets.Progress) {
-		if s.Total > 0 {
-			p.show(float64(s.Done)/float64(s.Total), func() string {
-				return fmt.Sprintf("%s %s, %.0f of %.0f MB", s.Stage, s.Asset, float64(s.Done)/1e6, float64(s.Total)/1e6)
-			})
-		}
-		if s.Done >= s.Total {
-			p.clear()
-		}
-	}})
-}
-
-// asset gives an asset, downloading it when it is absent.
-func (a *app) asset(ctx context.Context, name string) (assets.Asset, error) {
-	s, err := a.store()
-	if err != nil {
-		return assets.Asset{}, err
-	}
-	got, err := s.Lookup(name)
-	if errors.Is(err, assets.ErrAbsent) {
-		fmt.Fprintf(a.stderr, "getting %s through pip (once; cached afterwards)\n", name)
-		return s.Get(ctx, name)
-	}
-	return got, err
-}
-
-// runtime loads ONNX Runtime: the user's own library, or the pinned one.
-func (a *app) runtime(ctx context.Context, own string) (*ort.Runtime, error) {
-	path, _, err := assets.Override("onnxruntime", own)
-	if err != nil {
-		return nil, err
-	}
-	if path == "" {
-		got, err := a.asset(ctx, "onnxruntime")
-		if err != nil {
-			return nil, err
-		}
-		path = got.Path
-	}
-	return ort.Load(path)
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"encbench/bench"
 	"encbench/bench/peers"
@@ -26,7 +25,7 @@ type peerInputs struct {
 	model   *loadedModel
 	rt      *ort.Runtime
 	enc     *ort.Encoder
-	corpora map[string]*input
+	corpora peerCorpora
 
 	full, mixed []bench.Row
 	batches     int // of the whole of techdocs
@@ -42,7 +41,7 @@ const (
 // alone tokenizes to their ids, so that programs that take text see the same
 // chunks: rows full ones of 512 tokens, and rows stratified by length.
 func (a *app) peerInputs(ctx context.Context, f *peersFlags, dir string) (*peerInputs, error) {
-	p := &peerInputs{dir: dir, threads: f.threads, corpora: map[string]*input{}}
+	p := &peerInputs{dir: dir, threads: f.threads}
 	var err error
 	if p.model, err = a.openModel(ctx, modelOptions{name: defaultModel}); err != nil {
 		return nil, err
@@ -58,13 +57,8 @@ func (p *peerInputs) prepare(ctx context.Context, a *app, f *peersFlags) (err er
 	if p.rt, err = a.runtime(ctx, f.ortLibrary); err != nil {
 		return err
 	}
-	for _, name := range []string{corpus.Techdocs, corpus.Gostd} {
-		if p.corpora[name], _, err = a.openInput(ctx, name, corpus.Options{}, true); err != nil {
-			if errors.Is(err, corpus.ErrNoToolchain) {
-				continue
-			}
-			return err
-		}
+	if p.corpora, err = a.peerCorpora(ctx); err != nil {
+		return err
 	}
 	src, err := p.corpora[corpus.Techdocs].open()
 	if err != nil {
@@ -126,6 +120,7 @@ type ourSide struct {
 	file    string // input of the peer
 	unit    string
 	amount  float64 // of unit × second, in a pass
+	how     string  // arrangement, where it is worth a note
 	pass    func(context.Context) (float64, error)
 	vectors []float32
 	idsHash string
@@ -139,9 +134,9 @@ func (p *peerInputs) side(ctx context.Context, arm peers.Arm) (*ourSide, error) 
 	case peers.RowsMixed:
 		return p.encodeSide(ctx, string(arm.Input), p.mixed, arm.Region)
 	case peers.RowsTechdocs:
-		return p.tokenizeSide(corpus.Techdocs)
+		return p.corpora.tokenizeSide(p.dir, p.model.tok, corpus.Techdocs, tokenizeBytes)
 	case peers.RowsGostd:
-		return p.tokenizeSide(corpus.Gostd)
+		return p.corpora.tokenizeSide(p.dir, p.model.tok, corpus.Gostd, tokenizeBytes)
 	}
 	return nil, fmt.Errorf("peers: unknown input %q", arm.Input)
 }
@@ -155,14 +150,20 @@ func (p *peerInputs) encodeSide(ctx context.Context, name string, rows []bench.R
 		}
 		src = bench.Documents{Options: opt, Scan: func() (corpus.Scanner, error) { return &bench.Texts{Rows: rows}, nil }}
 	}
+	return encodeSide(ctx, filepath.Join(p.dir, name+".jsonl"), rows, src, p.enc)
+}
+
+// encodeSide is the half of an arm that encodes rows, which src gives to enc; the
+// peer's input is written to file.
+func encodeSide(ctx context.Context, file string, rows []bench.Row, src bench.Source, enc engine.Encoder) (*ourSide, error) {
 	s := &ourSide{
-		unit: "chunks/s", amount: float64(len(rows)), file: filepath.Join(p.dir, name+".jsonl"),
+		unit: "chunks/s", amount: float64(len(rows)), file: file,
 		pass: func(ctx context.Context) (float64, error) {
-			d, _, err := bench.TimePass(ctx, src, p.enc, nil)
+			d, _, err := bench.TimePass(ctx, src, enc, nil)
 			return d.Seconds(), err
 		},
 	}
-	if _, _, err := bench.TimePass(ctx, src, p.enc, &s.vectors); err != nil {
+	if _, _, err := bench.TimePass(ctx, src, enc, &s.vectors); err != nil {
 		return nil, err
 	}
 	return s, writeLines(s.file, len(rows), func(i int) any {
@@ -171,71 +172,6 @@ func (p *peerInputs) encodeSide(ctx context.Context, name string, rows []bench.R
 			IDs  []int32 `json:"ids"`
 		}{string(rows[i].Text), rows[i].IDs}
 	})
-}
-
-// tokenizeBytes is how much text a tokenizing pass covers: seconds for the peer.
-const tokenizeBytes = 4 << 20
-
-// tokenizeSide times one tokenizer on one goroutine, its caches emptied at the
-// start of every pass.
-func (p *peerInputs) tokenizeSide(name string) (*ourSide, error) {
-	texts, total, err := p.texts(name)
-	if err != nil {
-		return nil, err
-	}
-	tok := p.model.tok.Clone()
-	var ids []int32
-	hash := bench.NewIDsHash()
-	for _, t := range texts {
-		ids = tok.AppendIDs(ids[:0], t)
-		hash.Add(ids)
-	}
-	s := &ourSide{
-		unit: "MB/s", amount: float64(total) / 1e6, file: filepath.Join(p.dir, name+"-texts.jsonl"), idsHash: hash.Hex(),
-		pass: func(context.Context) (float64, error) {
-			start := time.Now()
-			tok.Reset()
-			for _, t := range texts {
-				ids = tok.AppendIDs(ids[:0], t)
-			}
-			return time.Since(start).Seconds(), nil
-		},
-	}
-	return s, writeLines(s.file, len(texts), func(i int) any {
-		return struct {
-			Text string `json:"text"`
-		}{string(texts[i])}
-	})
-}
-
-// texts takes documents spread evenly over a corpus, up to tokenizeBytes.
-func (p *peerInputs) texts(name string) (texts [][]byte, total int, err error) {
-	in := p.corpora[name]
-	if in == nil {
-		return nil, 0, fmt.Errorf("peers: corpus %s is not available here", name)
-	}
-	m, err := in.open()
-	if err != nil {
-		return nil, 0, err
-	}
-	man, err := corpus.Scan(m, name, in.rule, nil)
-	if err = errors.Join(err, m.Close()); err != nil {
-		return nil, 0, err
-	}
-	step := max(1, man.TextBytes/tokenizeBytes)
-	src, err := in.open()
-	if err != nil {
-		return nil, 0, err
-	}
-	defer src.Close()
-	for i := int64(0); src.Scan(); i++ {
-		if i%step == 0 {
-			t := src.Doc().AppendText(nil)
-			texts = append(texts, t)
-			total += len(t)
-		}
-	}
-	return texts, total, src.Err()
 }
 
 // writeLines writes n JSON lines.

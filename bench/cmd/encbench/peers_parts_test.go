@@ -19,7 +19,7 @@ import (
 
 func TestPeersUsage(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
-		{"--part all", "encbench peers: --part all: expected speed, search, score or quality\n"},
+		{"--part all", "encbench peers: --part all: expected speed, tokenizers, models, search, score or quality\n"},
 		{"--part score --pairs 0", "encbench peers: --pairs 0: at least 1\n"},
 		{"--part score --only nonesuch", `encbench peers: --only "nonesuch": no arm's name contains that` + "\n"},
 	} {

@@ -138,7 +138,7 @@ func (r *peersRun) coldTokenizer(ctx context.Context, name string) error {
 		if r.in.corpora[c] == nil {
 			continue
 		}
-		texts, total, err := r.in.texts(c)
+		texts, total, err := r.in.corpora.texts(c, tokenizeBytes)
 		if err != nil {
 			return err
 		}

@@ -40,10 +40,6 @@ var qualityMeasures = []string{"nDCG@10", "R@100", "AP"}
 // quality evaluates the pinned model by `encbench eval`, a process for each
 // collection.
 func (r *peersRun) quality(ctx context.Context) error {
-	self, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("quality: %w", err)
-	}
 	for _, c := range qualityCases {
 		if !r.wanted(c.name) {
 			continue
@@ -61,13 +57,10 @@ func (r *peersRun) quality(ctx context.Context) error {
 			args = append(args, "--data", path)
 		}
 		fmt.Fprintf(r.app.stderr, "%s: evaluating\n", c.name)
-		out, seconds, err := peers.NewProgram(self).Run(ctx, args...)
+		var record eval.Record
+		seconds, err := runRecord(ctx, &record, args...)
 		if err != nil {
 			return err
-		}
-		var record eval.Record
-		if err := json.Unmarshal(out, &record); err != nil {
-			return fmt.Errorf("%s: read the record: %w", c.name, err)
 		}
 		for i := range record.Collections {
 			if err := r.addMeans(c.name, &record.Collections[i], c.reference, seconds); err != nil {
@@ -76,6 +69,23 @@ func (r *peersRun) quality(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// runRecord runs a command of encbench in a process of its own and decodes the record
+// that it prints. It gives the seconds that the process took.
+func runRecord(ctx context.Context, record any, args ...string) (seconds float64, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return 0, fmt.Errorf("start encbench again: %w", err)
+	}
+	out, seconds, err := peers.NewProgram(self).Run(ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	if err := json.Unmarshal(out, record); err != nil {
+		return 0, fmt.Errorf("encbench %s: read the record: %w", args[0], err)
+	}
+	return seconds, nil
 }
 
 // addMeans takes a collection's values over into the result.

@@ -39,19 +39,6 @@ func (r *peersRun) score(ctx context.Context) error {
 	return nil
 }
 
-// refused turns the failure of an arm into a note; other errors end the command.
-func (s *scoreRun) refused(name string, err error) error {
-	var fault *peers.Fault
-	if errors.As(err, &fault) || errors.Is(err, peers.ErrValues) {
-		s.note("%s was not timed: %v", name, err)
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
-}
-
 // name says what a row is about.
 func (s *scoreRun) name(what string, l peers.Lists) string {
 	return fmt.Sprintf("%s, %s queries × %s", what, bench.Thousands(int64(l.Queries)), bench.Thousands(int64(l.Depth)))

@@ -14,56 +14,68 @@ import (
 	"encbench/metrics/trec"
 )
 
+// rankedInfo is what a run file says of itself.
+type rankedInfo struct {
+	sha256 string     // of the file unpacked
+	header run.Header // of text the tag alone
+}
+
 // rankedFile visits the rankings of a run file, our own or text, plain or
-// compressed, in trec_eval's order, and gives the sha256 of the file unpacked. docs
-// and scores are the visitor's to keep. Text is held in memory: its queries need
-// not stand together.
-func (a *app) rankedFile(ctx context.Context, path string, visit func(query string, docs []string, scores []float64) error) (sum string, err error) {
+// compressed, in trec_eval's order; opt says how text is read. docs and scores are the
+// visitor's to keep. Text is held in memory: its queries need not stand together.
+func (a *app) rankedFile(ctx context.Context, path string, opt trec.Options, visit func(query string, docs []string, scores []float64) error) (info rankedInfo, err error) {
 	in, name, err := a.openText(path)
 	if err != nil {
-		return "", fmt.Errorf("run: %w", err)
+		return info, fmt.Errorf("run: %w", err)
 	}
 	defer in.Close()
 	h := sha256.New()
 	r := bufio.NewReader(io.TeeReader(in, h))
 	head, err := r.Peek(8)
 	if err != nil && err != io.EOF {
-		return "", fmt.Errorf("run: %w", err)
+		return info, fmt.Errorf("run: %w", err)
 	}
 	var src ranking.Source
 	if run.Sniff(head) {
-		src, err = run.NewReader(r, name, run.Options{})
+		var own *run.Reader
+		if own, err = run.NewReader(r, name, run.Options{}); err == nil {
+			src, info.header = own, own.Header()
+		}
 	} else {
-		src, err = trec.Collect(r, name, trec.Options{})
+		var text *trec.Collected
+		if text, err = trec.Collect(r, name, opt); err == nil {
+			src, info.header = text, run.Header{Tag: text.Tag()}
+		}
 	}
 	if err != nil {
-		return "", fmt.Errorf("run: %w", err)
+		return info, fmt.Errorf("run: %w", err)
 	}
 	var b ranking.Block
 	var sorter ranking.Sorter
 	for {
 		if err := ctx.Err(); err != nil {
-			return "", err
+			return info, err
 		}
 		err := src.Next(&b)
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
-			return "", fmt.Errorf("run: %w", err)
+			return info, fmt.Errorf("run: %w", err)
 		}
 		for q := range b.Len() {
 			docs, scores := rankedList(&sorter, &b, q)
 			if err := visit(string(b.Queries.At(q)), docs, scores); err != nil {
-				return "", fmt.Errorf("run %s: %w", name, err)
+				return info, fmt.Errorf("run %s: %w", name, err)
 			}
 		}
 	}
 	// The rest of the file, which a reader need not have asked for.
 	if _, err := io.Copy(io.Discard, r); err != nil {
-		return "", fmt.Errorf("run: %w", err)
+		return info, fmt.Errorf("run: %w", err)
 	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	info.sha256 = hex.EncodeToString(h.Sum(nil))
+	return info, nil
 }
 
 // rankedList gives the documents of a block's query and their scores in the order

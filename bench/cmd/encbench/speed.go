@@ -27,13 +27,16 @@ type speedRun struct {
 	began    time.Time
 	out      *outFile
 
-	model      *loadedModel
+	model      *loadedModel            // as its directory has it
+	models     map[string]*loadedModel // on other weights, by --dtype
 	modelTime  time.Duration
 	rt         *ort.Runtime
 	rtSHA      string
 	input      *input
 	selections map[[2]int]*selection // by chunk and overlap
 	arms       []*arm
+	memory     bench.Memory                  // predicted, of all arms together
+	searches   map[config]*bench.BatchSearch // by the configuration that was chosen
 }
 
 // run measures every configuration and prints the report.
@@ -41,7 +44,7 @@ func (f *speedFlags) run(ctx context.Context, a *app, args []string) error {
 	if err := noArguments(args); err != nil {
 		return err
 	}
-	s := &speedRun{speedFlags: f, app: a, bar: a.progress(), began: time.Now(), selections: map[[2]int]*selection{}}
+	s := &speedRun{speedFlags: f, app: a, bar: a.progress(), began: time.Now(), selections: map[[2]int]*selection{}, models: map[string]*loadedModel{}, searches: map[config]*bench.BatchSearch{}}
 	s.facts = env.Collect()
 	if err := s.resolve(); err != nil {
 		return &usageError{err}
@@ -55,6 +58,9 @@ func (f *speedFlags) run(ctx context.Context, a *app, args []string) error {
 	if err := s.open(ctx); err != nil {
 		return err
 	}
+	if err := s.openTypes(ctx); err != nil {
+		return err
+	}
 	in, done, err := a.openInput(ctx, f.corpus, corpus.Options{Format: f.corpusFormat, Strict: f.strict}, s.sampleN == 0)
 	if err != nil {
 		return err
@@ -64,12 +70,31 @@ func (f *speedFlags) run(ctx context.Context, a *app, args []string) error {
 	if in.once != nil && len(s.configs) > 1 {
 		return usagef("standard input can be read once: with --sample all give one configuration, or name a file")
 	}
+	if err := s.settle(ctx); err != nil {
+		return err
+	}
 	for _, c := range s.configs {
 		if err := s.prepare(ctx, c); err != nil {
 			return err
 		}
 	}
 	return s.measure(ctx)
+}
+
+// openTypes puts the model on the weights of every --dtype. A type that the weights
+// have already is auto, and gives no configuration of its own.
+func (s *speedRun) openTypes(ctx context.Context) error {
+	for i, c := range s.configs {
+		m, err := s.modelOf(ctx, c.dtype)
+		if err != nil {
+			return err
+		}
+		if m.original == nil {
+			s.configs[i].dtype = dtypeAuto
+		}
+	}
+	s.configs = dedupe(s.configs)
+	return nil
 }
 
 // resolve turns the flags into configurations and a schedule.
@@ -103,6 +128,22 @@ func (s *speedRun) open(ctx context.Context) (err error) {
 	return err
 }
 
+// modelOf gives the model on the weights that a --dtype names.
+func (s *speedRun) modelOf(ctx context.Context, dtype string) (*loadedModel, error) {
+	if dtype == dtypeAuto {
+		return s.model, nil
+	}
+	if m := s.models[dtype]; m != nil {
+		return m, nil
+	}
+	m, err := s.model.as(ctx, s.app, dtype)
+	if err != nil {
+		return nil, err
+	}
+	s.models[dtype] = m
+	return m, nil
+}
+
 func (s *speedRun) close() {
 	var errs []error
 	for _, a := range s.arms {
@@ -110,6 +151,9 @@ func (s *speedRun) close() {
 	}
 	for _, sel := range s.selections {
 		sel.close()
+	}
+	for _, m := range s.models {
+		errs = append(errs, m.close())
 	}
 	if s.model != nil {
 		errs = append(errs, s.model.close())
@@ -138,8 +182,15 @@ func (s *speedRun) measure(ctx context.Context) error {
 			}
 			peaks[t] = bench.Utilization{Peak: flops, Source: source}
 		}
-		a.Record.MFU, a.Record.HFU = peaks[t], peaks[t]
+		of := peaks[t]
+		if a.model.activationBits() > 0 {
+			of.Source += "; float32's, which the int8 layers can exceed"
+		}
+		a.Record.MFU, a.Record.HFU = of, of
 		a.Record.MFU.Formula = "Σ (tokens × linear FLOP + tokens² × attention FLOP) over rows ÷ seconds ÷ peak"
+		if m := a.Record.Model; m.CausalFLOP > 0 || len(m.LocalAttention) > 0 {
+			a.Record.MFU.Formula = "Σ (tokens × linear FLOP + tokens × keys that they attend to × attention FLOP) over rows ÷ seconds ÷ peak"
+		}
 		a.Record.HFU.Formula = "the same over padded rows, as issued"
 	}
 	h := &bench.Harness{Schedule: s.schedule, Progress: s.show}
@@ -224,8 +275,8 @@ func (s *speedRun) finish(a *arm, status string, noise []string) {
 	r.Status = status
 	r.Memory.PeakRSS = env.PeakRSS()
 	r.Memory.GoHeap = goHeap()
-	if s.model.dir != nil {
-		r.Memory.Weights = s.model.dir.Weights.Size
+	if a.model.dir != nil {
+		r.Memory.Weights = a.model.dir.Weights.Size
 	}
 	r.Warnings = append(a.warnings, bench.Warnings(r)...)
 	r.Verdict = bench.Judge(r, noise)

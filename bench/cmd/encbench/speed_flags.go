@@ -11,6 +11,7 @@ import (
 	"encbench/bench"
 	"encbench/bench/report"
 	"encbench/corpus"
+	"encbench/engine/feed"
 
 	"github.com/spf13/pflag"
 )
@@ -22,7 +23,9 @@ type speedFlags struct {
 	model, pooling, prompt string
 	corpus, corpusFormat   string
 	strict                 bool
-	chunk, overlap, batch  []int
+	chunk, overlap         []int
+	batch                  []string
+	batchTokens            []int
 	ubatch, device, dtype  []string
 	threads                []int
 	region                 []string
@@ -36,18 +39,20 @@ type speedFlags struct {
 
 func defineSpeed(fs *pflag.FlagSet) runner {
 	f := &speedFlags{fs: fs}
+	fs.SetNormalizeFunc(batchAliases)
 	fs.StringVar(&f.model, "model", "", "`NAME`: minilm-l6 (pinned, the default), a Hugging Face directory, an .onnx file beside its tokenizer.json, or org/name[@rev] in your Hugging Face cache")
-	fs.StringVar(&f.pooling, "pooling", "", "`KIND` mean or cls, where the model's directory does not say")
+	poolingFlag(fs, &f.pooling)
 	fs.StringVar(&f.prompt, "prompt", "", "document prompt `TEXT` in every window, in place of the model's own; \"\" for none")
 	fs.StringVar(&f.corpus, "corpus", "techdocs", "`NAME|PATH`: techdocs, techdocs-law, gostd, a .jsonl or .tsv file (plain, .gz, .zst), a directory of text files, or - for standard input")
 	fs.StringVar(&f.corpusFormat, "corpus-format", "", "`FORMAT` of the corpus, where its name and content do not tell: jsonl, tsv, text, dir")
 	fs.BoolVar(&f.strict, "strict", false, "stop at the first broken line of the corpus instead of counting it")
 	fs.IntSliceVar(&f.chunk, "chunk", []int{512}, "`TOKENS` a chunk, special tokens and document prompt included: 512 is 510 content tokens for BERT")
 	fs.IntSliceVar(&f.overlap, "overlap", []int{100}, "content `TOKENS` shared by neighbouring chunks; Hugging Face's \"stride\" is this overlap")
-	fs.IntSliceVar(&f.batch, "batch-size", []int{128}, "`CHUNKS` a batch, the protocol's unit")
-	fs.StringSliceVar(&f.ubatch, "ubatch-size", []string{"auto"}, "`ROWS` of a physical batch: auto groups rows of equal length; 128 runs the literal protocol")
+	fs.StringSliceVar(&f.batch, "batch-size", []string{"128"}, "`CHUNKS` a batch, the protocol's unit; auto tries batches and physical batches that fit the memory, and takes the smallest within noise of the fastest. --batch is the same flag")
+	fs.IntSliceVar(&f.batchTokens, "batch-tokens", nil, "`TOKENS` a batch instead of chunks: it ends when its chunks, padded to the longest, would be more; at least --chunk")
+	fs.StringSliceVar(&f.ubatch, "ubatch-size", []string{"auto"}, "`ROWS` of a physical batch: auto groups rows of equal length; 128 runs the literal protocol. --ubatch is the same flag")
 	fs.StringSliceVar(&f.device, "device", []string{"auto"}, "`DEVICE` auto or cpu")
-	fs.StringSliceVar(&f.dtype, "dtype", []string{"auto"}, "`TYPE` computed in: auto or float32")
+	fs.StringSliceVar(&f.dtype, "dtype", []string{dtypeAuto}, dtypeHelp)
 	fs.IntSliceVar(&f.threads, "threads", []int{0}, "`N` threads of the encoder; 0 means every CPU that this process may use")
 	fs.StringSliceVar(&f.region, "region", []string{string(bench.RegionEndToEnd)}, "what the clock covers: `REGION` end-to-end (file to vectors), tokenize+encode (text in memory to vectors) or encode (ids in memory to vectors)")
 	fs.StringVar(&f.sample, "sample", "auto", "`CHUNKS` a pass, stratified by length and projected to the corpus; all times every chunk; auto is 128 for every two threads")
@@ -83,6 +88,8 @@ written. A second Ctrl-C ends at once.`,
 	examples: []example{
 		{"encbench speed --profile quick --out speed.json", "a first look: the pinned model on the embedded corpus"},
 		{"encbench speed --batch-size 32,128 --threads 1,2 --profile quick", "compare batch sizes and thread counts, interleaved"},
+		{"encbench speed --batch-size auto --profile quick", "find the batch that suits this machine, then measure with it"},
+		{"encbench speed --batch-tokens 16384 --profile quick", "batches of up to 16,384 tokens instead of 128 chunks"},
 		{"encbench speed --ubatch-size 128 --sample 128 --repeats 1 --min-time 1s", "the literal protocol: 128 chunks in one run of the model"},
 		{"encbench speed --corpus docs.jsonl --sample 16 --repeats 3 --min-time 1s --format json", "your own documents, the record as JSON"},
 		{"encbench speed --region encode --format bench --sample 16 --repeats 3 --min-time 1s", "pre-tokenized input, in the format that benchstat reads"},
@@ -98,19 +105,18 @@ var profiles = map[string]bench.Schedule{
 	"mlperf-like": {Profile: "mlperf-like", Repeats: 10, MinTime: 600 * time.Second},
 }
 
-// mostBatch bounds --batch-size: a batch's ids and vectors lie in memory, twice.
-const mostBatch = 1 << 16
-
 // corpusFormats are the values of --corpus-format; "" leaves it to the corpus.
 var corpusFormats = []string{"", corpus.FormatJSONL, corpus.FormatTSV, corpus.FormatText, corpus.FormatDir}
 
 // config is one point of the cross product.
 type config struct {
-	chunk, overlap, batch int
-	ubatch                int // 0 = auto
-	device, dtype         string
-	threads               int
-	region                bench.Region
+	chunk, overlap int
+	batch          int // chunks; 0 = to be searched, with batchTokens at most
+	batchTokens    int // 0 = batch alone counts
+	ubatch         int // 0 = auto
+	device, dtype  string
+	threads        int
+	region         bench.Region
 }
 
 // schedule resolves profile, repeats and time.
@@ -172,12 +178,9 @@ func (f *speedFlags) configs(cpus int) ([]config, error) {
 			fault("--device %q: auto or cpu", d)
 		}
 	}
-	for i, d := range f.dtype {
-		switch d {
-		case "auto", "float32":
-			f.dtype[i] = "float32"
-		default:
-			fault("--dtype %q: auto or float32", d)
+	for _, d := range f.dtype {
+		if err := checkDType(d); err != nil {
+			errs = append(errs, err)
 		}
 	}
 	for _, r := range f.region {
@@ -197,10 +200,9 @@ func (f *speedFlags) configs(cpus int) ([]config, error) {
 			fault("--threads %d: this process may use %d CPUs (%s); ask for at most that many, or raise the limit", t, cpus, cpuLimits())
 		}
 	}
-	for _, b := range f.batch {
-		if b < 1 || b > mostBatch {
-			fault("--batch-size %d: 1 to %d", b, mostBatch)
-		}
+	batches, err := f.batches()
+	if err != nil {
+		errs = append(errs, err)
 	}
 	if !slices.Contains(corpusFormats, f.corpusFormat) {
 		fault("--corpus-format %q: jsonl, tsv, text or dir", f.corpusFormat)
@@ -208,8 +210,8 @@ func (f *speedFlags) configs(cpus int) ([]config, error) {
 	if !slices.Contains(report.Formats(), f.format) {
 		fault("unknown format %q: %s", f.format, strings.Join(report.Formats(), ", "))
 	}
-	if f.pooling != "" && f.pooling != "mean" && f.pooling != "cls" {
-		fault("--pooling %q: mean or cls", f.pooling)
+	if err := checkPooling(f.pooling); err != nil {
+		errs = append(errs, err)
 	}
 	out := []config{{}}
 	out = times(out, f.chunk, func(c *config, v int) { c.chunk = v })
@@ -218,7 +220,7 @@ func (f *speedFlags) configs(cpus int) ([]config, error) {
 	out = times(out, f.device, func(c *config, v string) { c.device = v })
 	out = times(out, f.dtype, func(c *config, v string) { c.dtype = v })
 	out = times(out, f.threads, func(c *config, v int) { c.threads = v })
-	out = times(out, f.batch, func(c *config, v int) { c.batch = v })
+	out = times(out, batches, func(c *config, v feed.Limit) { c.batch, c.batchTokens = v.Rows, v.Tokens })
 	out = times(out, ubatch, func(c *config, v int) { c.ubatch = v })
 	for _, c := range out {
 		switch {
@@ -226,6 +228,10 @@ func (f *speedFlags) configs(cpus int) ([]config, error) {
 			fault("--chunk %d: at least 1", c.chunk)
 		case c.overlap < 0:
 			fault("--overlap %d: must not be negative", c.overlap)
+		case c.batchTokens > 0 && c.batchTokens < c.chunk:
+			fault("--batch-tokens %d is smaller than --chunk %d: a batch must hold the longest chunk", c.batchTokens, c.chunk)
+		case c.batchTokens > 0 && c.ubatch > c.batch:
+			fault("--ubatch-size %d is more rows than the %d tokens of --batch-tokens", c.ubatch, c.batchTokens)
 		case c.batch >= 1 && c.ubatch > c.batch:
 			fault("--ubatch-size %d is larger than --batch-size %d", c.ubatch, c.batch)
 		case f.sample == "all" && c.region != bench.RegionEndToEnd:

@@ -19,6 +19,7 @@ import (
 type arm struct {
 	bench.Arm
 	config   config
+	model    *loadedModel // on the weights of the configuration's type
 	warnings []bench.Warning
 }
 
@@ -29,35 +30,35 @@ func (a *arm) label() string {
 	if c.ubatch > 0 {
 		u = fmt.Sprint(c.ubatch)
 	}
-	return fmt.Sprintf("%s %d/%d batch %d ubatch %s threads %d", c.region, c.chunk, c.overlap, c.batch, u, c.threads)
+	return fmt.Sprintf("%s %s %s ubatch %s threads %d", a.model.facts.Stored, c.region, bench.ProtocolName(c.chunk, c.overlap, c.batch, c.batchTokens), u, c.threads)
 }
 
 // prepare opens the encoder of a configuration, gates it, and makes its arm.
 func (s *speedRun) prepare(ctx context.Context, c config) error {
-	m := s.model
+	m, err := s.modelOf(ctx, c.dtype)
+	if err != nil {
+		return err
+	}
 	overhead := m.tok.Template().Overhead()
-	content := c.chunk - overhead - len(m.promptIDs)
-	if most := m.maxPositions(); c.chunk > most {
-		return usagef("--chunk %d is longer than the %d positions of model %s; use --chunk %d or less", c.chunk, most, m.facts.Name, most)
+	window, err := m.window(c)
+	if err != nil {
+		return err
 	}
-	window := chunk.Window{Size: content, Overlap: c.overlap}
-	if err := window.Validate(); err != nil {
-		return usagef("--chunk %d leaves %d content tokens beside %d special and %d prompt tokens: %w", c.chunk, content, overhead, len(m.promptIDs), err)
-	}
-	a := &arm{config: c}
+	a := &arm{config: c, model: m}
 	r := &bench.Record{
 		Schema: bench.SchemaVersion, Tool: tool(), Status: bench.StatusRunning,
 		Command: os.Args, Started: s.began.UTC(), Schedule: s.schedule,
 		Model: m.facts, Env: s.facts,
 		Protocol: bench.Protocol{
-			Name:  fmt.Sprintf("%d/%dx%d", c.chunk, c.overlap, c.batch),
-			Chunk: c.chunk, Overlap: c.overlap, Batch: c.batch, Region: c.region, DType: c.dtype,
+			Name:  bench.ProtocolName(c.chunk, c.overlap, c.batch, c.batchTokens),
+			Chunk: c.chunk, Overlap: c.overlap, Batch: c.batch, BatchTokens: c.batchTokens, Region: c.region, DType: m.facts.Computed,
 			Prompt: m.prompt, Pooling: m.pooling, Normalize: m.normalize,
 			SpecialTk: overhead, PromptTk: len(m.promptIDs),
 		},
 	}
 	a.Record = r
 	r.Cold.ModelLoad = s.modelTime.Seconds()
+	r.Memory, r.Search = s.memory, s.searches[c]
 
 	sel, err := s.selection(ctx, c, window)
 	if err != nil {
@@ -79,12 +80,26 @@ func (s *speedRun) prepare(ctx context.Context, c config) error {
 	return s.source(a, sel, window)
 }
 
+// window is what a chunk leaves for content.
+func (m *loadedModel) window(c config) (chunk.Window, error) {
+	overhead := m.tok.Template().Overhead()
+	content := c.chunk - overhead - len(m.promptIDs)
+	if most := m.maxPositions(); c.chunk > most {
+		return chunk.Window{}, usagef("--chunk %d is longer than the %d positions of model %s; use --chunk %d or less", c.chunk, most, m.facts.Name, most)
+	}
+	w := chunk.Window{Size: content, Overlap: c.overlap}
+	if err := w.Validate(); err != nil {
+		return w, usagef("--chunk %d leaves %d content tokens beside %d special and %d prompt tokens: %w", c.chunk, content, overhead, len(m.promptIDs), err)
+	}
+	return w, nil
+}
+
 // openEncoder creates the session of an arm.
 func (s *speedRun) openEncoder(a *arm) error {
 	c, r := a.config, a.Record
-	layout := ort.Plan(c.threads, c.batch, c.ubatch)
+	layout := c.layout()
 	mark := time.Now()
-	g, err := s.model.build(c.ubatch > 1, c.chunk)
+	g, err := a.model.build(c.ubatch > 1, c.chunk)
 	if err != nil {
 		return err
 	}
@@ -103,7 +118,7 @@ func (s *speedRun) openEncoder(a *arm) error {
 		Backend: "onnxruntime", Version: s.rt.Version,
 		Library: filepath.Base(s.rt.Path), LibrarySHA256: s.rtSHA,
 		Device: c.device, Threads: c.threads, Workers: layout.Workers, Intra: layout.Intra,
-		UBatch: u, HowRun: layout.String(), Optimization: "all", Slots: enc.Slots(),
+		UBatch: u, HowRun: layout.String(), Optimization: "all", ActivationBits: a.model.activationBits(), Slots: enc.Slots(),
 	}
 	if c.region != bench.RegionEncode {
 		r.Engine.Feeders = c.threads
@@ -114,7 +129,7 @@ func (s *speedRun) openEncoder(a *arm) error {
 // source gives the arm its input and one warm-up batch for every length bucket.
 func (s *speedRun) source(a *arm, sel *selection, window chunk.Window) error {
 	c := a.config
-	opt := feed.Options{Tokenizer: s.model.tok, Window: window, Prompt: s.model.promptIDs, Batch: c.batch, Workers: c.threads}
+	opt := feed.Options{Tokenizer: s.model.tok, Window: window, Prompt: s.model.promptIDs, Batch: c.batch, BatchTokens: c.batchTokens, Workers: c.threads}
 	warm := sel.Rows
 	if s.input.once != nil {
 		warm = s.standIns(c)
@@ -126,14 +141,14 @@ func (s *speedRun) source(a *arm, sel *selection, window chunk.Window) error {
 		a.Source = bench.Documents{Options: opt, Scan: func() (corpus.Scanner, error) { return s.input.open() }}
 		if whole {
 			a.Window = max(2, s.windowBatches(c))
-			a.Settle = bench.Packed{Batches: bench.Pack(warm, c.batch)}
+			a.Settle = bench.Packed{Batches: bench.PackLimit(warm, c.limit())}
 		}
 		if s.input.once != nil {
 			a.Once = true
 			s.once(a, opt)
 		}
 	case c.region == bench.RegionEncode:
-		a.Source = bench.Packed{Batches: bench.Pack(sel.Rows, c.batch)}
+		a.Source = bench.Packed{Batches: bench.PackLimit(sel.Rows, c.limit())}
 	case c.region == bench.RegionTokenizeEncode:
 		opt.Trim = sel.trims
 		a.Source = bench.Documents{Options: opt, Scan: func() (corpus.Scanner, error) { return &bench.Texts{Rows: sel.Rows}, nil }}
@@ -190,7 +205,7 @@ func (s *speedRun) once(a *arm, opt feed.Options) {
 func (s *speedRun) windowBatches(c config) int {
 	const chunksPerThread = 5 // a second, of a small model: only the order of magnitude matters
 	seconds := s.schedule.MinTime.Seconds() / float64(s.schedule.Repeats)
-	return int(seconds * chunksPerThread * float64(c.threads) / float64(c.batch))
+	return int(seconds * chunksPerThread * float64(c.threads) / float64(c.chunks()))
 }
 
 // modelWarnings are the caveats of the model under a configuration.
@@ -213,12 +228,11 @@ func (s *speedRun) modelWarnings(c config) []bench.Warning {
 // gate compares the encoder's vectors with the reference's. A failure ends the
 // run: without a pass there is no rate.
 func (s *speedRun) gate(ctx context.Context, a *arm) error {
-	refs, from, err := s.app.references(ctx, s.model, min(a.config.chunk, s.model.maxPositions()))
+	acc, first, err := s.app.gate(ctx, a.model, a.Encoder, a.config.chunk)
 	if err != nil {
 		return err
 	}
-	acc, first, err := bench.Gate(ctx, a.Encoder, refs, from)
-	if err != nil {
+	if err := s.app.retrievalOf(ctx, a.model, s.rt, &acc); err != nil {
 		return err
 	}
 	c := &a.Record.Cold
