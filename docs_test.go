@@ -42,6 +42,22 @@ func TestProtocolDocument(t *testing.T) {
 	}
 }
 
+// TestGateTable holds the limits of converted weights in docs/protocol.md to the code's.
+func TestGateTable(t *testing.T) {
+	text := read(t, "docs/protocol.md")
+	for _, row := range []struct {
+		name, dtype string
+		bits        int
+	}{{"float16", "float16", 0}, {"bfloat16", "bfloat16", 0}, {"int8", "int8", 8}, {"int8, 7-bit activations", "int8", 7}} {
+		rows := bench.GateLimits(row.dtype, row.bits, false)
+		least, mean, ratio := bench.RetrievalLimits(row.dtype, row.bits)
+		want := fmt.Sprintf("| %s | %g | %g | %g, %g | %g |\n", row.name, rows.Cosine, rows.Mean, least, mean, ratio)
+		if !strings.Contains(text, want) {
+			t.Errorf("docs/protocol.md has no row %q", want)
+		}
+	}
+}
+
 // TestWindowTable computes the table of window counts in docs/protocol.md.
 func TestWindowTable(t *testing.T) {
 	cells := map[string][]string{}
