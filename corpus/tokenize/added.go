@@ -33,6 +33,9 @@ func newMatcher(tokens []addedToken) (matcher, error) {
 		if t.content == "" {
 			return m, errors.New("a token is empty once normalised")
 		}
+		if len(t.content) > maxTokenBytes {
+			return m, fmt.Errorf("token with id %d has %d bytes once normalised, more than %d", t.id, len(t.content), maxTokenBytes)
+		}
 		if prior, twice := seen[t.content]; twice {
 			return m, fmt.Errorf("tokens with ids %d and %d are both %.200q once normalised", prior, t.id, t.content)
 		}

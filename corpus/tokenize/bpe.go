@@ -40,9 +40,13 @@ func (t *bpe) AppendIDs(dst []int32, text []byte) []int32 {
 }
 
 func (t *bpe) AppendSpans(dst []int32, spans []Span, text []byte) ([]int32, []Span) {
+	from := len(spans)
 	t.keep, t.spans = true, spans
 	dst = t.text(dst, text)
 	spans, t.spans = t.spans, nil
+	if t.addedN.count > 0 {
+		joinOverlaps(spans[from:])
+	}
 	t.release()
 	return dst, spans
 }

@@ -158,7 +158,11 @@ func (t *bpe) spelled(dst []int32, run []byte) []int32 {
 			continue
 		}
 		if t.byteFallback {
-			if c[0] == ' ' && t.split.marked {
+			var form [utf8.UTFMax]byte
+			if t.split.bytes {
+				// The bytes of its visible form, which is what the reference has by then.
+				c = utf8.AppendRune(form[:0], byteRunes[c[0]])
+			} else if c[0] == ' ' && t.split.marked {
 				c = markBytes
 			}
 			if t.allBytes(c) {

@@ -30,7 +30,7 @@ type bpeModel struct {
 	asciiStays bool // normalisation leaves an ASCII text as it is
 	contextual bool // normalisation of a part of a text may differ from that of the whole
 	prepends   bool // it puts a space before every text
-	units      bool // a text is one pre-token, cut where nothing in the vocabulary joins
+	units      bool // a text is one pre-token, cut at spaces where nothing in the vocabulary joins
 }
 
 // merge joins two tokens that stand together to a third.
@@ -66,8 +66,14 @@ func loadBPE(f *file) (Tokenizer, Info, error) {
 	info.Lowercase, info.StripAccents = m.normal.lower, m.normal.accents
 	if len(m.split.cuts) == 0 {
 		// With ignore_merges a part may be a token that the whole is not.
-		m.units, m.contextual = true, m.contextual || m.ignoreMerges
-		m.split.cuts, m.split.window = []cutter{{"units", m.table.scanUnits}}, m.table.windowUnits
+		m.contextual = m.contextual || m.ignoreMerges
+		if m.units = m.table.isSymbol([]byte(" ")); m.units {
+			m.split.cuts, m.split.window = []cutter{{"units", m.table.scanUnits}}, m.table.windowUnits
+		} else {
+			// What stands for a space, or nothing, may join what stands beside it.
+			m.contextual = true
+			m.split.cuts = []cutter{{"whole", func(s []byte) (int, bool) { return len(s), false }}}
+		}
 	}
 	return newBPE(m), info, nil
 }

@@ -14,10 +14,10 @@ import (
 // normalisation, repair, NUL.
 func bpeTexts() [][]byte {
 	return append(texts(),
-		[]byte(strings.Repeat("x := map[string][]byte{\"a\": nil}\n\t// it's  15:04:05\r\n", 300)),
+		[]byte(strings.Repeat("x := map[string][]byte{\"a\": nil}\n\t// it's  15:04:05\r\n", 100)),
 		[]byte(strings.Repeat("e\u0301 \u1112\u1161\u11ab q\u0323\u0301 ", 300)), []byte(strings.Repeat("ab\xffcd \xe2\x82", 500)),
-		[]byte(strings.Repeat("\u4e2d\u6587\uff0c\U0001F680 ", 500)), []byte(strings.Repeat("a\x00 \x00\x00! b\x00c", 400)), bytes.Repeat([]byte(" "), 9000),
-		[]byte(strings.Repeat("pneumonoultramicroscopicsilicovolcanoconiosis", 200)), []byte("<s><mask> </s> a <unk>"))
+		[]byte(strings.Repeat("\u4e2d\u6587\uff0c\U0001F680 ", 500)), []byte(strings.Repeat("a\x00 \x00\x00! b\x00c", 400)), bytes.Repeat([]byte(" "), 5000),
+		[]byte(strings.Repeat("pneumonoultramicroscopicsilicovolcanoconiosis", 100)), []byte("<s><mask> </s> a <unk>"))
 }
 
 func TestBPENoAllocations(t *testing.T) {
@@ -25,9 +25,7 @@ func TestBPENoAllocations(t *testing.T) {
 	for _, v := range bpeVariants(t) {
 		tok := v.fast
 		for _, text := range bpeTexts() {
-			tok.AppendIDs(dst, text)
-			tok.AppendSpans(dst, spans, text)
-			if n := testing.AllocsPerRun(2, func() {
+			if n := testing.AllocsPerRun(2, func() { // and once before
 				tok.Reset()
 				tok.AppendIDs(dst, text)
 				tok.AppendSpans(dst, spans, text)
@@ -60,8 +58,8 @@ func TestBPEHostileTexts(t *testing.T) {
 	for _, path := range []string{roberta, llama3, gemma} {
 		tok, _ := load(t, path+".tokenizer.json")
 		for i, unit := range []string{"a", " ", "!", "\U0001F680", "ab", "\n", " \n", "0", "'s", "aA", "\x00", "\xff", "\u00e9", "\u0301", "\u4e2d", "\u200d\U0001F468", "\u1100", " a"} {
-			size := 1 << 20
-			if i < 4 {
+			size := 1 << 18
+			if i == 0 {
 				size = 10 << 20
 			}
 			text := bytes.Repeat([]byte(unit), size/len(unit))

@@ -97,7 +97,7 @@ func TestBPEAgainstPlain(t *testing.T) {
 	for _, v := range bpeVariants(t) {
 		t.Run(v.name, func(t *testing.T) {
 			g := tokentest.New(r.Uint64(), v.special())
-			for range 300 {
+			for range 120 {
 				text := g.Text()
 				v.check(t, text)
 				v.checkCuts(t, text, r)

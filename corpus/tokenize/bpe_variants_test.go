@@ -130,6 +130,9 @@ func makeBPEVariants(tb testing.TB) []bpeVariant {
 	some, fewer = withoutTokens(tb, files[roberta]["model"], func(token string) bool { return strings.ContainsAny(token, "xyzXYZ.,;\u0120\u0122\u0123\u00c2") })
 	add("lost bytes", roberta, "model.vocab", some, "model.merges", fewer)
 	add("unknown bytes", roberta, "model.vocab", some, "model.merges", fewer, "model.unk_token", `"<unk>"`)
+	add("fused bytes in one pre-token", roberta, "pre_tokenizer", bytesOnly, "model.vocab", some, "model.merges", fewer, "model.unk_token", `"<unk>"`, "model.fuse_unk", `true`)
+	add("no space", roberta, "pre_tokenizer", `null`)
+	add("bytes of visible bytes", gemma, "normalizer", `null`, "pre_tokenizer", byteLevel)
 	r := rand.New(rand.NewPCG(23, 29))
 	for _, swaps := range []int{30, 1000} {
 		add("uneven", gemma, "model.merges", shuffledMerges(tb, files[gemma]["model"], r, swaps))

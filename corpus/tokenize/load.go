@@ -77,6 +77,9 @@ func parse(data []byte) (Tokenizer, Info, error) {
 	if err := strict(data, &f); err != nil {
 		return nil, Info{}, err
 	}
+	if err := wellFormed(data); err != nil {
+		return nil, Info{}, err
+	}
 	var version string
 	if err := strict(f.Version, &version); err != nil || version != "1.0" {
 		return nil, Info{}, fmt.Errorf("version %s is %w; supported: \"1.0\"", shown(f.Version), ErrUnsupported)

@@ -113,6 +113,8 @@ func (c *core) parseAdded(data json.RawMessage, normal func(string) string) (map
 			return nil, fmt.Errorf("entry %d has no id or no content", i)
 		case *a.Content == "":
 			return nil, fmt.Errorf("entry %d, id %d, is empty", i, *a.ID)
+		case len(*a.Content) > maxTokenBytes:
+			return nil, fmt.Errorf("entry %d, id %d, has %d bytes, more than %d", i, *a.ID, len(*a.Content), maxTokenBytes)
 		case listed[*a.Content]:
 			return nil, fmt.Errorf("%q is listed twice", *a.Content)
 		case !utf8.ValidString(*a.Content) || bytes.ContainsRune([]byte(*a.Content), utf8.RuneError):

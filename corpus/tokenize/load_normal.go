@@ -156,6 +156,10 @@ func (n *normalizer) parsePrepend(data json.RawMessage) error {
 	if p.Text == nil {
 		return lacks("Prepend", "prepend")
 	}
+	if *p.Text == "" {
+		// The reference writes the first character twice, or fails.
+		return fmt.Errorf("empty prepend of Prepend is %w", ErrUnsupported)
+	}
 	n.steps = append(n.steps, prependStep{*p.Text})
 	return nil
 }

@@ -251,6 +251,7 @@ func TestLoadRefusesNormalizers(t *testing.T) {
 		{"null in sequence", `{"type": "Sequence", "normalizers": [null]}`, `normalizer 0 of the sequence is null`, false},
 		{"strip", `{"type": "Strip", "strip_left": true}`, `Strip has no strip_left or no strip_right`, false},
 		{"prepend", `{"type": "Prepend"}`, `Prepend has no prepend`, false},
+		{"prepend nothing", `{"type": "Prepend", "prepend": ""}`, `empty prepend of Prepend is not supported`, true},
 		{"replace", `{"type": "Replace", "pattern": {"String": "a"}}`, `Replace has no content`, false},
 		{"replace nothing", `{"type": "Replace", "pattern": {}, "content": ""}`, `pattern of Replace must be a String or a Regex`, false},
 		{"replace both", `{"type": "Replace", "pattern": {"String": "a", "Regex": "a"}, "content": ""}`, `pattern of Replace must be a String or a Regex`, false},

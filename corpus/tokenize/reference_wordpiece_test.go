@@ -25,6 +25,7 @@ func (p *plain) AppendIDs(dst []int32, text []byte) []int32 {
 }
 
 func (p *plain) AppendSpans(dst []int32, spans []Span, text []byte) ([]int32, []Span) {
+	from := len(spans)
 	for _, part := range splitAt(&p.added, p.chars(text)) {
 		if part.token {
 			dst = append(dst, part.id)
@@ -32,6 +33,9 @@ func (p *plain) AppendSpans(dst []int32, spans []Span, text []byte) ([]int32, []
 		} else {
 			dst, spans = p.normalised(dst, spans, part.chars)
 		}
+	}
+	if p.addedN.count > 0 {
+		joinOverlaps(spans[from:])
 	}
 	return dst, spans
 }

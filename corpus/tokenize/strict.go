@@ -8,7 +8,10 @@ import (
 	"io"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // strict decodes one JSON value into v and refuses fields that v does not know,
@@ -26,6 +29,46 @@ func strict(data []byte, v any) error {
 		return fmt.Errorf("more text follows the JSON value, at byte %d", d.InputOffset())
 	}
 	return exactly(data, reflect.TypeOf(v))
+}
+
+// wellFormed refuses what encoding/json reads as U+FFFD without a word, and the
+// reference not at all: bytes that are not UTF-8, and halves of surrogate pairs. data
+// is valid JSON.
+func wellFormed(data []byte) error {
+	if !utf8.Valid(data) {
+		at := 0
+		for r, size := utf8.DecodeRune(data); r != utf8.RuneError || size != 1; r, size = utf8.DecodeRune(data[at:]) {
+			at += size
+		}
+		return fmt.Errorf("byte %d is %#02x, which is not UTF-8", at, data[at])
+	}
+	unit := func(at int) rune { // of UTF-16, escaped at at; -1 where there is none
+		if at+6 > len(data) || data[at] != '\\' || data[at+1] != 'u' {
+			return -1
+		}
+		n, err := strconv.ParseUint(string(data[at+2:at+6]), 16, 16)
+		if err != nil {
+			return -1
+		}
+		return rune(n)
+	}
+	for at := 0; ; {
+		i := bytes.IndexByte(data[at:], '\\')
+		if i < 0 {
+			return nil
+		}
+		at += i
+		switch r := unit(at); {
+		case r < 0:
+			at += 2
+		case !utf16.IsSurrogate(r):
+			at += 6
+		case utf16.DecodeRune(r, unit(at+6)) == utf8.RuneError:
+			return fmt.Errorf("%s at byte %d is half of a surrogate pair", data[at:at+6], at)
+		default:
+			at += 12
+		}
+	}
 }
 
 // exactly compares the keys in data, which was decoded into a value of type t, with

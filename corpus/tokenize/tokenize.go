@@ -24,9 +24,12 @@ type Tokenizer interface {
 	// byte to the last of the characters that reached the word. What lies between
 	// the borders of spans has the ids of its own when it is tokenized alone: pre-
 	// tokens that a cut would change share a span, and a text that is one pre-token
-	// is divided where a cut changes nothing. (Added tokens that are single words
-	// only are the exception: a cut may free one.) text must be shorter than 2 GiB (1<<31 bytes); AppendIDs has no such limit. What is said
-	// there of elements between length and capacity holds for spans too.
+	// is divided where a cut changes nothing. Two exceptions: a cut may free an added
+	// token that is a single word only; and spans of Unigram are always those of
+	// words, also where a file makes these depend on their place (prepend_scheme
+	// "first", no split at marks, Whitespace, a normalizer that prepends or strips).
+	// text must be shorter than 2 GiB (1<<31 bytes); AppendIDs has no such limit.
+	// What is said there of elements between length and capacity holds for spans too.
 	AppendSpans(dst []int32, spans []Span, text []byte) ([]int32, []Span)
 	// Template says which special tokens surround a text or a pair. It is shared:
 	// do not change it.

@@ -41,9 +41,13 @@ func (t *wordPiece) AppendIDs(dst []int32, text []byte) []int32 {
 }
 
 func (t *wordPiece) AppendSpans(dst []int32, spans []Span, text []byte) ([]int32, []Span) {
+	from := len(spans)
 	t.keep, t.spans = true, spans
 	dst = t.text(dst, text)
 	spans, t.spans = t.spans, nil
+	if t.late.any {
+		joinOverlaps(spans[from:])
+	}
 	return dst, spans
 }
 

@@ -112,6 +112,27 @@ func name(t *train.Tokenizer, id int) string {
 	return fmt.Sprint(id)
 }
 
+// Of invalid UTF-8 comes a file that can be read.
+func TestInvalidText(t *testing.T) {
+	l, err := train.Find("XLM-RoBERTa")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := l.Counter()
+	c.Add([]byte("a\xff b\xfe \xc3 \xe2\x82 x\xed\xa0\x80 \xff\xfe a\xff"))
+	made, err := l.Train(context.Background(), c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	if err := made.Write(&file); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := tokenize.Load(&file); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestTrainRefuses(t *testing.T) {
 	if _, err := train.Find("WordPiece"); err == nil || err.Error() != `unknown tokenizer family "WordPiece"; known are ModernBERT, Granite multilingual 180k, Gemma 3, Qwen3, XLM-RoBERTa` {
 		t.Error(err)

@@ -321,7 +321,7 @@ func (u *unigramTrainer) result() []Piece {
 	u.sort()
 	out := make([]Piece, len(u.pieces))
 	for i, p := range u.pieces {
-		out[i] = Piece{p.text, float64(int64(logarithm(p.p)*1e6-0.5)) / 1e6}
+		out[i] = Piece{p.text, float64(int64(float64(logarithm(p.p)*1e6)-0.5)) / 1e6}
 	}
 	return out
 }

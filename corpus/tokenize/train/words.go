@@ -1,6 +1,10 @@
 package train
 
-import "maps"
+import (
+	"bytes"
+	"maps"
+	"unicode/utf8"
+)
 
 // Bounds of a Counter, far above what a tokenizer's words need.
 const (
@@ -27,10 +31,14 @@ func NewCounter(split Split) *Counter {
 	return &Counter{split: split, counts: map[string]*int64{}}
 }
 
-// Add counts the words of a text.
+// Add counts the words of a text. Invalid UTF-8 counts as U+FFFD, which is what a
+// tokenizer makes of it.
 func (c *Counter) Add(text []byte) {
 	c.Texts++
 	c.Bytes += int64(len(text))
+	if !utf8.Valid(text) {
+		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
+	}
 	if c.spaced {
 		c.text = appendSpaced(c.text[:0], text)
 		text = c.text
