@@ -144,14 +144,14 @@ func (raw *commonConfig) refuse(f *family) error {
 	return nil
 }
 
-// labels counts the classes of a classifier: two where config.json does not say, as
-// transformers has it.
+// labels counts the classes of a classifier: two where config.json does not say.
+// Their number goes over their names, as transformers has it.
 func (raw *commonConfig) labels() int {
 	switch {
-	case raw.Labels != nil:
-		return len(raw.Labels)
 	case raw.NumLabels != nil:
 		return *raw.NumLabels
+	case raw.Labels != nil:
+		return len(raw.Labels)
 	}
 	return 2
 }

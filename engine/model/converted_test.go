@@ -135,7 +135,7 @@ func TestConvertedWeightsRefuse(t *testing.T) {
 			x := &ts[find(ts, query+"_scale")]
 			x.Shape, x.Data = []int{8}, x.Data[:32]
 			return ts
-		}, "shape mismatch: tensor " + query + "_scale is [16] by config.json, the file has [8]"},
+		}, "shape mismatch: tensor " + query + "_scale is [16] by config.json, the file has [8]; these are of two models: get config.json and the weights of one"},
 		{func(ts []modeltest.Tensor) []modeltest.Tensor {
 			x := &ts[find(ts, query+"_scale")]
 			x.DType, x.Data = model.F16, x.Data[:32]

@@ -45,10 +45,8 @@ func readDense(dir, folder string) (denseModule, error) {
 	if err := readSizes([]size{{"in_features", raw.In, &d.in}, {"out_features", raw.Out, &d.out}}); err != nil {
 		return fail(err)
 	}
-	for _, name := range []*string{raw.Input, raw.Output} {
-		if name != nil && *name != "sentence_embedding" {
-			return fail(fmt.Errorf("%w: the module works on %.60q; supported is sentence_embedding", ErrUnsupported, *name))
-		}
+	if err := onVectors(raw.Input, raw.Output); err != nil {
+		return fail(err)
 	}
 	if raw.Residual {
 		return fail(fmt.Errorf("%w: use_residual is true; supported is a plain map", ErrUnsupported))

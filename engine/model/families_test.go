@@ -281,6 +281,8 @@ func TestOpenRefusesOfFamilies(t *testing.T) {
 		// Rerankers.
 		{microRoberta, config("id2label", map[string]any{"0": "a", "1": "b", "2": "c"}),
 			unsupported + "RobertaForSequenceClassification has 3 labels (id2label, num_labels); a reranker has one: its logit is the score of a pair"},
+		{microRoberta, config("num_labels", 3),
+			unsupported + "RobertaForSequenceClassification has 3 labels (id2label, num_labels); a reranker has one: its logit is the score of a pair"},
 		{microRoberta, config("id2label", nil),
 			unsupported + "RobertaForSequenceClassification has 2 labels (id2label, num_labels); a reranker has one: its logit is the score of a pair"},
 		{microRoberta, modeltest.Fault{Drop: "classifier.out_proj.bias"},
@@ -296,7 +298,7 @@ func TestOpenRefusesOfFamilies(t *testing.T) {
 			weights + "missing tensor: roberta.encoder.layer.1.attention.self.key.bias, of shape [16] by config.json"},
 		{microRoberta, config("num_hidden_layers", 1),
 			weights + `bad model description: tensor "roberta.encoder.layer.1.attention.output.LayerNorm.bias" belongs to a layer that config.json does not name: the weights have 2 layers, num_hidden_layers is 1`},
-		{microRoberta, config("vocab_size", 65), weights + "shape mismatch: tensor roberta.embeddings.word_embeddings.weight is [65, 16] by config.json, the file has [64, 16]"},
+		{microRoberta, config("vocab_size", 65), weights + "shape mismatch: tensor roberta.embeddings.word_embeddings.weight is [65, 16] by config.json, the file has [64, 16]; these are of two models: get config.json and the weights of one"},
 		{microMPNet, config("pad_token_id", 0), unsupported + "pad_token_id is 0; MPNet counts positions from 1 whatever the id"},
 		{microMPNet, config("relative_attention_num_buckets", 64), unsupported + "relative_attention_num_buckets is 64; MPNet computes with 32 whatever the number"},
 		{microMPNet, modeltest.Fault{Drop: "mpnet.encoder.relative_attention_bias.weight"},
@@ -331,6 +333,12 @@ func TestOpenRefusesOfFamilies(t *testing.T) {
 		{microModern, config("rope_parameters", map[string]any{"full_attention": rope("yarn", 1e5)}),
 			unsupported + `rope_parameters.full_attention asks for type "yarn"; supported is default`},
 		{microModern, config("rope_scaling", map[string]any{"type": "linear", "factor": 4}), unsupported + `rope_scaling asks for type "linear"; supported is default`},
+		{microModern, config("rope_scaling", map[string]any{"rope_type": "default", "rope_theta": 77.0}),
+			bad + "rope_scaling.rope_theta is 77, the base that config.json names elsewhere is 160000: they must agree"},
+		{microModern, config("rope_parameters", rope("linear", 1e5)), unsupported + `rope_parameters asks for type "linear"; supported is default`},
+		{microModern, config("rope_parameters", rope("default", 1e5)),
+			bad + "rope_parameters.rope_theta is 100000; layers with and without a window have a base each, in rope_parameters.full_attention and sliding_attention"},
+		{microModern, config("sliding_window", 2), bad + "sliding_window is 2, local_attention is 6: the first must be half of the second"},
 		{microModern, config("attention_bias", false),
 			weights + `bad model description: tensor "model.layers.0.attn.Wo.bias" is no part of the ModernBERT encoder that config.json describes; config.json and the weights do not belong together`},
 		{microModern, config("norm_bias", false),
@@ -338,7 +346,7 @@ func TestOpenRefusesOfFamilies(t *testing.T) {
 		{microModern, modeltest.Fault{Drop: "model.layers.2.mlp.Wi.bias"}, weights + "missing tensor: model.layers.2.mlp.Wi.bias, of shape [48] by config.json"},
 		{microModern, modeltest.Fault{Drop: "model.final_norm.weight"}, weights + "missing tensor: model.final_norm.weight, of shape [16] by config.json"},
 		{microModern, modeltest.Fault{Drop: "head.norm.weight"}, weights + "missing tensor: head.norm.weight, of shape [16] by config.json"},
-		{microModern, config("intermediate_size", 32), weights + "shape mismatch: tensor model.layers.0.mlp.Wi.weight is [64, 16] by config.json, the file has [48, 16]"},
+		{microModern, config("intermediate_size", 32), weights + "shape mismatch: tensor model.layers.0.mlp.Wi.weight is [64, 16] by config.json, the file has [48, 16]; these are of two models: get config.json and the weights of one"},
 		{microModern, config("num_attention_heads", 16), bad + "rotary positions turn pairs of values, heads have 1"},
 		// Nomic BERT and GTE.
 		{microNomic, config("head_dim", 4), unsupported + "head_dim is 4; supported is hidden_size / num_attention_heads, 8"},
@@ -370,6 +378,8 @@ func TestOpenRefusesOfFamilies(t *testing.T) {
 		{microQwen, modeltest.Fault{Drop: "model.layers.1.self_attn.q_norm.weight"}, weights + "missing tensor: model.layers.1.self_attn.q_norm.weight, of shape [8] by config.json"},
 		{microQwen, config("num_hidden_layers", 1, "layer_types", nil),
 			weights + `bad model description: tensor "model.layers.1.input_layernorm.weight" belongs to a layer that config.json does not name: the weights have 2 layers, num_hidden_layers is 1`},
+		{microQwen, config("rope_scaling", map[string]any{"rope_theta": 77.0}),
+			bad + "rope_scaling.rope_theta is 77, the base that config.json names elsewhere is 1e+06: they must agree"},
 		// Synthetic directories.
 		{microNomic, config("encbench_synthetic", map[string]any{"tokenizer": "none"}), bad + `encbench_synthetic.tokenizer is "none", must be real or stand-in`},
 	} {
@@ -382,6 +392,18 @@ func TestOpenRefusesOfFamilies(t *testing.T) {
 			m.Close()
 		} else if !errors.Is(err, model.ErrConfig) && !errors.Is(err, model.ErrUnsupported) && !errors.Is(err, model.ErrMissingTensor) && !errors.Is(err, model.ErrShape) {
 			t.Errorf("%s: the error is of no kind: %v", c.dir, err)
+		}
+	}
+}
+
+// TestQwenLooksBothWays opens a decoder without a causal mask.
+func TestQwenLooksBothWays(t *testing.T) {
+	for value, causal := range map[any]bool{nil: true, true: true, false: false} {
+		dir := modeltest.Damage(t, microQwen, modeltest.Fault{Config: map[string]any{"is_causal": value}})
+		for i, l := range open(t, dir, model.Options{}).Layers {
+			if l.Attention.Causal != causal {
+				t.Errorf("is_causal %v: layer %d is causal: %t", value, i, l.Attention.Causal)
+			}
 		}
 	}
 }

@@ -107,7 +107,7 @@ func FuzzModules(f *testing.F) {
 		return data
 	}
 	f.Add(read("modules.json"), read("1_Pooling/config.json"), read("2_Dense/config.json"))
-	f.Add([]byte(`[{"type":"Transformer"},{"type":"Pooling","path":"p"},{"type":"Dense","path":"d"},{"type":"Normalize"}]`),
+	f.Add([]byte(`[{"type":"sentence_transformers.Transformer"},{"type":"sentence_transformers.Pooling","path":"p"},{"type":"sentence_transformers.Dense","path":"d"},{"type":"sentence_transformers.Normalize"}]`),
 		[]byte(`{"pooling_mode_max_tokens":true}`), []byte(`{"in_features":1,"out_features":1}`))
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, list, pooling, dense []byte) {
@@ -124,7 +124,7 @@ func FuzzModules(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if m.path == "" || (m.pooled != (m.pooling != "")) || (!m.pooled && (m.normalize || len(m.dense) > 0)) {
+		if m.path == "" || (m.pooled != (m.mode != "")) || (!m.pooled && (m.normalize || len(m.dense) > 0)) {
 			t.Fatalf("modules %+v", m)
 		}
 		for _, d := range m.dense {

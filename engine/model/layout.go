@@ -191,7 +191,7 @@ func (m *Model) check(uses []tensorUse) error {
 		case !ok:
 			return fail(ErrMissingTensor, "%s, of shape %s by config.json", u.name, shapeText(u.shape))
 		case !slices.Equal(t.Shape, u.shape):
-			return fail(ErrShape, "tensor %s is %s by config.json, the file has %s", u.name, shapeText(u.shape), shapeText(t.Shape))
+			return fail(ErrShape, "tensor %s is %s by config.json, the file has %s; these are of two models: get config.json and the weights of one", u.name, shapeText(u.shape), shapeText(t.Shape))
 		case !slices.Contains(u.dtypes(), t.DType):
 			return fail(ErrUnsupported, "tensor %s has dtype %s, needed is %s", u.name, t.DType, oneOf(u.dtypes()))
 		}

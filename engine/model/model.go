@@ -64,7 +64,7 @@ type Model struct {
 
 	// Length limits that the directory states, special tokens included, 0 when
 	// it does not: for reports, never enforced. The hard limit is MaxPositions.
-	MaxSeqLength       int // sentence_bert_config.json
+	MaxSeqLength       int // sentence_bert_config.json, or its older names
 	TokenizerMaxLength int // tokenizer_config.json
 
 	LowerCase     bool   // sentence_bert_config.json: lower-case texts before tokenizing
@@ -72,11 +72,12 @@ type Model struct {
 	ConfigSHA256  string // lower-case hex, of config.json
 
 	// TruncateDim is how many values of a vector the directory says to keep, of a
-	// model trained for it; 0 when it does not: for reports, never enforced.
+	// model trained for it; 0 when it does not, or keeps all: for reports, never enforced.
 	TruncateDim int
 
-	synthetic *Synthetic
-	converted bool // the weights are not the directory's own
+	synthetic     *Synthetic
+	converted     bool // the weights are not the directory's own
+	promptLeftOut bool // of the pooling: see CheckPrompt
 }
 
 // Open opens a model directory that says everything itself.
@@ -156,6 +157,9 @@ func openModel(dir string, opt Options) (m *Model, err error) {
 	if err := m.describeDense(mods.dense); err != nil {
 		return nil, errors.Join(err, m.Weights.Close())
 	}
+	if m.TruncateDim >= m.Dim() { // sentence-transformers keeps what there is
+		m.TruncateDim = 0
+	}
 	return m, nil
 }
 
@@ -223,6 +227,17 @@ func (m *Model) DocumentPrompt() (text, name string) {
 		}
 	}
 	return m.Prompts[m.DefaultPrompt], m.DefaultPrompt
+}
+
+// CheckPrompt refuses a prompt, put before a text, of a model that leaves the prompt's
+// tokens out of its pooling (include_prompt of sentence-transformers): here they are
+// pooled with the others. Texts without a prompt are the same either way.
+func (m *Model) CheckPrompt(text string) error {
+	if !m.promptLeftOut || text == "" {
+		return nil
+	}
+	return fmt.Errorf("%w: the pooling module of %s has include_prompt false: the tokens of the prompt %.60q cannot be left out of pooling %s; encode without a prompt",
+		ErrUnsupported, m.Dir, text, m.Pooling)
 }
 
 // Tensors lists the tensors that the description names, in the order of computation,

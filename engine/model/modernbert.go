@@ -38,6 +38,7 @@ type modernbertConfig struct {
 	MLPBias   bool     `json:"mlp_bias"`
 
 	Local       *int            `json:"local_attention"`
+	Sliding     *int            `json:"sliding_window"` // half of Local, over which it goes in transformers
 	LayerTypes  []string        `json:"layer_types"`
 	Every       *int            `json:"global_attn_every_n_layers"`
 	GlobalTheta *float64        `json:"global_rope_theta"`
@@ -51,8 +52,9 @@ type modernbertConfig struct {
 }
 
 type modernbertRope struct {
-	Full    *ropeParameters `json:"full_attention"`
-	Sliding *ropeParameters `json:"sliding_attention"`
+	ropeParameters                 // of a family with one base: looked at to be refused
+	Full           *ropeParameters `json:"full_attention"`
+	Sliding        *ropeParameters `json:"sliding_attention"`
 }
 
 // modernbertLayout is ModernBERT (Warner et al., 2024): rotary positions, gates,
@@ -137,17 +139,23 @@ func (l *modernbertLayout) windows(raw *modernbertConfig) error {
 		return fmt.Errorf("%w: local_attention is %d, must be 2 to %d", ErrConfig, *raw.Local, maxSize)
 	}
 	l.window = *raw.Local / 2
+	if raw.Sliding != nil && *raw.Sliding != l.window {
+		return fmt.Errorf("%w: sliding_window is %d, local_attention is %d: the first must be half of the second", ErrConfig, *raw.Sliding, *raw.Local)
+	}
 	return nil
 }
 
 // ropes reads the two bases, in either style.
 func (l *modernbertLayout) ropes(raw *modernbertConfig) error {
-	if err := raw.Scaling.refuse("rope_scaling"); err != nil {
-		return err
-	}
 	var both modernbertRope
 	if raw.Rope != nil {
 		both = *raw.Rope
+	}
+	if err := both.ropeParameters.refuse("rope_parameters"); err != nil {
+		return err
+	}
+	if both.Theta != nil {
+		return fmt.Errorf("%w: rope_parameters.rope_theta is %v; layers with and without a window have a base each, in rope_parameters.full_attention and sliding_attention", ErrConfig, *both.Theta)
 	}
 	global, err := both.Full.theta("rope_parameters.full_attention", "global_rope_theta", raw.GlobalTheta)
 	if err != nil {
@@ -156,6 +164,11 @@ func (l *modernbertLayout) ropes(raw *modernbertConfig) error {
 	narrow, err := both.Sliding.theta("rope_parameters.sliding_attention", "local_rope_theta", raw.LocalTheta)
 	if err != nil {
 		return err
+	}
+	for _, theta := range []float64{global, narrow} {
+		if err := raw.Scaling.agrees(theta); err != nil {
+			return err
+		}
 	}
 	if l.global, err = newRope(global, l.c.HeadDim); err != nil {
 		return err

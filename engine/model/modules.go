@@ -1,6 +1,7 @@
 package model
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,10 +13,9 @@ type modules struct {
 	path        string // of modules.json, "" when there is none
 	transformer string // folder of config.json and weights
 	pooled      bool   // the list has a Pooling: an embedder, whatever the architecture
-	pooling     Pooling
-	normalize   bool
-	dim         int // that the pooling expects, 0 = not said
-	dense       []denseModule
+	poolingConfig
+	dense     []denseModule
+	normalize bool
 }
 
 const modulesAllowed = "supported are Transformer, Pooling, any number of Dense, Normalize, the last two optional"
@@ -63,11 +63,11 @@ func readModules(dir string) (modules, error) {
 		return unknown()
 	}
 	m.pooled = true
-	if m.pooling, m.dim, err = readPooling(filepath.Join(dir, at().Path, "config.json")); err != nil {
+	if m.poolingConfig, err = readPooling(filepath.Join(dir, at().Path, "config.json")); err != nil {
 		return modules{}, err
 	}
 	for next("Dense") {
-		if at().Path == "" {
+		if filepath.Clean(at().Path) == "." {
 			return modules{}, fmt.Errorf("read %s: %w: the module Dense has no path; its weights need a folder of their own", path, ErrConfig)
 		}
 		d, err := readDense(dir, at().Path)
@@ -76,7 +76,11 @@ func readModules(dir string) (modules, error) {
 		}
 		m.dense = append(m.dense, d)
 	}
-	m.normalize = next("Normalize")
+	if m.normalize = next("Normalize"); m.normalize {
+		if err := checkNormalize(filepath.Join(dir, at().Path, "config.json")); err != nil {
+			return modules{}, err
+		}
+	}
 	if len(rest) > 0 {
 		return unknown()
 	}
@@ -89,6 +93,35 @@ type moduleEntry struct {
 	Type string `json:"type"`
 }
 
+// checkNormalize reads the config of a Normalize, which older releases do not write.
+func checkNormalize(path string) error {
+	var raw struct {
+		Input  *string `json:"module_input_name"`
+		Output *string `json:"module_output_name"`
+	}
+	if _, err := readJSON(path, &raw); err != nil {
+		return err
+	}
+	if err := onVectors(raw.Input, raw.Output); err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	return nil
+}
+
+// onVectors refuses a module that reads or writes something else than a text's vector.
+func onVectors(names ...*string) error {
+	for _, name := range names {
+		if name != nil && *name != "sentence_embedding" {
+			return fmt.Errorf("%w: the module works on %.60q; supported is sentence_embedding", ErrUnsupported, *name)
+		}
+	}
+	return nil
+}
+
+// modulePackage begins the names of the classes that are understood: a model's own
+// class of the same name may compute anything.
+const modulePackage = "sentence_transformers."
+
 // moduleKinds gives the class of every module, without its package.
 func moduleKinds(list []moduleEntry) ([]string, error) {
 	kinds := make([]string, len(list))
@@ -96,6 +129,9 @@ func moduleKinds(list []moduleEntry) ([]string, error) {
 		kinds[i] = m.Type[strings.LastIndexByte(m.Type, '.')+1:]
 		if kinds[i] == "" {
 			return nil, fmt.Errorf("%w: module %d has no type", ErrConfig, i)
+		}
+		if !strings.HasPrefix(m.Type, modulePackage) {
+			return nil, fmt.Errorf("%w: module %d is %.100q, code of the model's own; supported are modules of %s*", ErrUnsupported, i, m.Type, modulePackage)
 		}
 		if m.Path != "" && !filepath.IsLocal(m.Path) {
 			return nil, fmt.Errorf("%w: module path %q leaves the directory", ErrConfig, m.Path)
@@ -109,10 +145,10 @@ func moduleKinds(list []moduleEntry) ([]string, error) {
 func (m *Model) output(mods modules, d described, said Pooling) error {
 	switch {
 	case mods.pooled:
-		if said != "" && said != mods.pooling {
-			return fmt.Errorf("%w: --pooling %s contradicts %s, which says %s; leave the flag out", ErrConfig, said, mods.path, mods.pooling)
+		if said != "" && said != mods.mode {
+			return fmt.Errorf("%w: --pooling %s contradicts %s, which says %s; leave the flag out", ErrConfig, said, mods.path, mods.mode)
 		}
-		m.Kind, m.Pooling, m.Normalize = Embedder, mods.pooling, mods.normalize
+		m.Kind, m.Pooling, m.Normalize, m.promptLeftOut = Embedder, mods.mode, mods.normalize, !mods.prompt
 	case d.reranker:
 		if said != "" {
 			return fmt.Errorf("%w: --pooling %s, but %s is a reranker, whose classifier says how it pools; leave the flag out",
@@ -137,15 +173,57 @@ func (m *Model) output(mods modules, d described, said Pooling) error {
 	return nil
 }
 
+// transformerConfigs are the names that the config of a Transformer has had; the first
+// that is there counts, as in sentence-transformers.
+var transformerConfigs = []string{
+	"sentence_bert_config.json", "sentence_roberta_config.json", "sentence_distilbert_config.json", "sentence_camembert_config.json",
+	"sentence_albert_config.json", "sentence_xlm-roberta_config.json", "sentence_xlnet_config.json",
+}
+
+// transformerOutput says what a Transformer gives to the pooling, since release 5 of
+// sentence-transformers.
+type transformerOutput struct {
+	Task       *string `json:"transformer_task"`
+	Modalities struct {
+		Text struct {
+			Output json.RawMessage `json:"method_output_name"`
+		} `json:"text"`
+	} `json:"modality_config"`
+}
+
+// check refuses what are not the states after the last layer.
+func (o transformerOutput) check() error {
+	if o.Task != nil && *o.Task != "feature-extraction" {
+		return fmt.Errorf("%w: transformer_task %.60q before a Pooling; supported is feature-extraction", ErrUnsupported, *o.Task)
+	}
+	if out := o.Modalities.Text.Output; out != nil && string(out) != `"last_hidden_state"` {
+		return fmt.Errorf("%w: modality_config.text.method_output_name is %.60s; supported is last_hidden_state", ErrUnsupported, out)
+	}
+	return nil
+}
+
 // readExtras reads the description files that limit or accompany a text:
 // length limits and prompts. All are optional.
 func (m *Model) readExtras(transformer string) error {
 	var bert struct {
 		MaxSeqLength *int `json:"max_seq_length"`
 		LowerCase    bool `json:"do_lower_case"`
+		transformerOutput
 	}
-	if _, err := readJSON(filepath.Join(transformer, "sentence_bert_config.json"), &bert); err != nil {
-		return err
+	for _, name := range transformerConfigs {
+		found, err := readJSON(filepath.Join(transformer, name), &bert)
+		if err != nil {
+			return err
+		}
+		if !found {
+			continue
+		}
+		if m.Kind == Embedder {
+			if err := bert.check(); err != nil {
+				return fmt.Errorf("read %s: %w", filepath.Join(transformer, name), err)
+			}
+		}
+		break
 	}
 	if bert.MaxSeqLength != nil {
 		m.MaxSeqLength = *bert.MaxSeqLength

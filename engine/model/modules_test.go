@@ -31,7 +31,7 @@ func TestCrossEncoderDirectories(t *testing.T) {
 			t.Errorf("modules %q: %s of %d values, normalize %t, pooling %s", modules, m.Kind, m.Dim(), m.Normalize, m.Pooling)
 		}
 	}
-	put(dir, "modules.json", `[{"type":"x.Transformer"},{"path":"1_LogitScore","type":"x.LogitScore"}]`)
+	put(dir, "modules.json", `[{"type":"sentence_transformers.models.Transformer"},{"path":"1_LogitScore","type":"sentence_transformers.models.LogitScore"}]`)
 	if _, err := model.Open(dir); text(err, dir) != "open model: read DIR/modules.json: unsupported model: the modules are Transformer, LogitScore; supported are Transformer, Pooling, any number of Dense, Normalize, the last two optional" {
 		t.Errorf("LogitScore: %s", text(err, dir))
 	}
@@ -44,11 +44,12 @@ func TestCrossEncoderDirectories(t *testing.T) {
 	}
 	// A pooling in modules.json makes an embedder of the same weights, however many
 	// labels their classifier has.
-	put(dir, "modules.json", `[{"type":"x.Transformer"},{"path":"1_Pooling","type":"x.Pooling"}]`)
+	put(dir, "modules.json", `[{"type":"sentence_transformers.models.Transformer"},{"path":"1_Pooling","type":"sentence_transformers.models.Pooling"}]`)
 	if err := os.Mkdir(filepath.Join(dir, "1_Pooling"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	put(dir, "1_Pooling/config.json", `{"pooling_mode": ["cls"], "embedding_dimension": 16}`)
+	put(dir, "sentence_bert_config.json", `{"transformer_task": "feature-extraction"}`)
 	three := modeltest.Damage(t, dir, modeltest.Fault{Config: map[string]any{"id2label": map[string]any{"0": "a", "1": "b", "2": "c"}}})
 	if m := open(t, three, model.Options{}); m.Kind != model.Embedder || m.Pooling != model.PoolCLS || m.Dim() != 16 || m.Head != nil {
 		t.Errorf("%s of %d values, pooling %s", m.Kind, m.Dim(), m.Pooling)
@@ -82,7 +83,7 @@ func TestDenseRefuses(t *testing.T) {
 		{"3_Dense/config.json", `{"in_features": 11, "out_features": 5, "bias": false, "activation_function": "torch.nn.modules.linear.Identity"}`,
 			"DIR: bad model description: module 3_Dense expects 11 values, what is before it gives 12"},
 		{first, `{"in_features": 16, "out_features": 13, "activation_function": "torch.nn.modules.activation.Tanh"}`,
-			"read weights DIR/2_Dense/model.safetensors: shape mismatch: tensor 2_Dense/linear.weight is [13, 16] by config.json, the file has [12, 16]"},
+			"read weights DIR/2_Dense/model.safetensors: shape mismatch: tensor 2_Dense/linear.weight is [13, 16] by config.json, the file has [12, 16]; these are of two models: get config.json and the weights of one"},
 		{first, `{"in_features": 16, "out_features": 12, "bias": false}`,
 			"read weights DIR/2_Dense/model.safetensors: bad model description: tensor linear.bias is there, the module's config.json says that it has no bias"},
 		{"3_Dense/config.json", `{"in_features": 12, "out_features": 5}`,

@@ -85,6 +85,13 @@ func TestOpenReadsTheExtras(t *testing.T) {
 	if m.TruncateDim != 32 || m.Dim() != 64 {
 		t.Errorf("truncate_dim %d, dim %d; the model's vectors stay whole", m.TruncateDim, m.Dim())
 	}
+	for _, most := range []int{64, 65, 1 << 28} {
+		all := modeltest.Copy(t, tinyMean)
+		modeltest.WriteJSON(t, filepath.Join(all, "config_sentence_transformers.json"), map[string]any{"truncate_dim": most})
+		if m := open(t, all, model.Options{}); m.TruncateDim != 0 {
+			t.Errorf("truncate_dim %d of 64 values is read as %d", most, m.TruncateDim)
+		}
+	}
 	if text, name := m.DocumentPrompt(); text != "passage: " || name != "passage" {
 		t.Errorf("document prompt %q named %q", text, name)
 	}
@@ -92,18 +99,53 @@ func TestOpenReadsTheExtras(t *testing.T) {
 	if text, name := m.DocumentPrompt(); text != "query: " || name != "query" {
 		t.Errorf("default prompt %q named %q", text, name)
 	}
+	put("sentence_bert_config.json", map[string]any{"transformer_task": "feature-extraction", "module_output_name": "token_embeddings",
+		"modality_config": map[string]any{"text": map[string]any{"method": "forward", "method_output_name": "last_hidden_state"}}})
 	put("tokenizer_config.json", map[string]any{"model_max_length": 512})
 	if m := open(t, dir, model.Options{}); m.TokenizerMaxLength != 512 {
 		t.Errorf("model_max_length %d, want 512", m.TokenizerMaxLength)
 	}
 }
 
-// Without the prompt's tokens the pooling of one token is the same.
-func TestOpenExcludedPrompt(t *testing.T) {
+// A pooling that leaves out the prompt's tokens takes the same last token, and without
+// a prompt the same as any.
+func TestCheckPrompt(t *testing.T) {
 	dir := modeltest.Copy(t, tinyMean)
-	modeltest.WriteJSON(t, filepath.Join(dir, "1_Pooling", "config.json"), map[string]any{"pooling_mode_cls_token": true, "include_prompt": false})
-	if m := open(t, dir, model.Options{}); m.Pooling != model.PoolCLS {
-		t.Errorf("pooling %s", m.Pooling)
+	for _, test := range []struct {
+		mode, prompt string
+		include      bool
+		want         string
+	}{
+		{"mean", "query: ", true, ""},
+		{"lasttoken", "query: ", false, ""},
+		{"cls", "", false, ""},
+		{"cls", "query: ", false, `unsupported model: the pooling module of DIR has include_prompt false: the tokens of the prompt "query: " cannot be left out of pooling cls; encode without a prompt`},
+		{"mean", "query: ", false, `unsupported model: the pooling module of DIR has include_prompt false: the tokens of the prompt "query: " cannot be left out of pooling mean; encode without a prompt`},
+	} {
+		modeltest.WriteJSON(t, filepath.Join(dir, "1_Pooling", "config.json"), map[string]any{"pooling_mode": test.mode, "include_prompt": test.include})
+		m := open(t, dir, model.Options{})
+		got := ""
+		if err := m.CheckPrompt(test.prompt); err != nil {
+			got = text(err, dir)
+		}
+		if got != test.want {
+			t.Errorf("%s, %q, include_prompt %t: got %s\nwant %s", test.mode, test.prompt, test.include, got, test.want)
+		}
+	}
+}
+
+// TestOpenOlderTransformerConfigs reads the length limit and the lower-casing from the
+// first of the names that are there.
+func TestOpenOlderTransformerConfigs(t *testing.T) {
+	dir := modeltest.Copy(t, tinyMean)
+	for i, name := range []string{
+		"sentence_xlnet_config.json", "sentence_xlm-roberta_config.json", "sentence_albert_config.json", "sentence_camembert_config.json",
+		"sentence_distilbert_config.json", "sentence_roberta_config.json", "sentence_bert_config.json",
+	} {
+		modeltest.WriteJSON(t, filepath.Join(dir, name), map[string]any{"max_seq_length": 10 + i, "do_lower_case": i%2 == 0})
+		if m := open(t, dir, model.Options{}); m.MaxSeqLength != 10+i || m.LowerCase != (i%2 == 0) {
+			t.Errorf("%s: limit %d, lower case %t", name, m.MaxSeqLength, m.LowerCase)
+		}
 	}
 }
 
@@ -187,7 +229,7 @@ func TestOpenRefuses(t *testing.T) {
 		{modeltest.Fault{Drop: "embeddings.word_embeddings.weight"}, model.Options{}, model.ErrMissingTensor,
 			`open model: read weights DIR/model.safetensors: missing tensor: embeddings.word_embeddings.weight (looked for with the prefixes ["" "bert."])`},
 		{config("intermediate_size", 96), model.Options{}, model.ErrShape,
-			"open model: read weights DIR/model.safetensors: shape mismatch: tensor encoder.layer.0.intermediate.dense.weight is [96, 64] by config.json, the file has [128, 64]"},
+			"open model: read weights DIR/model.safetensors: shape mismatch: tensor encoder.layer.0.intermediate.dense.weight is [96, 64] by config.json, the file has [128, 64]; these are of two models: get config.json and the weights of one"},
 		{config("num_hidden_layers", 4), model.Options{}, model.ErrMissingTensor,
 			"open model: read weights DIR/model.safetensors: missing tensor: encoder.layer.3.attention.self.query.weight, of shape [64, 64] by config.json"},
 		{modeltest.Fault{Config: map[string]any{"architectures": []string{"DebertaV2Model"}, "model_type": "deberta-v2"}}, model.Options{}, model.ErrUnsupported,
@@ -257,10 +299,10 @@ func TestOpenRefusesSizesBeforeAllocating(t *testing.T) {
 	for key, want := range map[string]string{
 		"num_hidden_layers":       "missing tensor: encoder.layer.3.attention.self.query.weight, of shape [64, 64] by config.json",
 		"hidden_size":             "the pooling expects 64 values a token, config.json has hidden_size 268435456",
-		"intermediate_size":       "shape mismatch: tensor encoder.layer.0.intermediate.dense.weight is [268435456, 64] by config.json, the file has [128, 64]",
-		"vocab_size":              "shape mismatch: tensor embeddings.word_embeddings.weight is [268435456, 64] by config.json, the file has [500, 64]",
-		"max_position_embeddings": "shape mismatch: tensor embeddings.position_embeddings.weight is [268435456, 64] by config.json, the file has [80, 64]",
-		"type_vocab_size":         "shape mismatch: tensor embeddings.token_type_embeddings.weight is [268435456, 64] by config.json, the file has [2, 64]",
+		"intermediate_size":       "shape mismatch: tensor encoder.layer.0.intermediate.dense.weight is [268435456, 64] by config.json, the file has [128, 64]; these are of two models: get config.json and the weights of one",
+		"vocab_size":              "shape mismatch: tensor embeddings.word_embeddings.weight is [268435456, 64] by config.json, the file has [500, 64]; these are of two models: get config.json and the weights of one",
+		"max_position_embeddings": "shape mismatch: tensor embeddings.position_embeddings.weight is [268435456, 64] by config.json, the file has [80, 64]; these are of two models: get config.json and the weights of one",
+		"type_vocab_size":         "shape mismatch: tensor embeddings.token_type_embeddings.weight is [268435456, 64] by config.json, the file has [2, 64]; these are of two models: get config.json and the weights of one",
 		"num_attention_heads":     "hidden_size 64 is not a multiple of num_attention_heads 268435456",
 	} {
 		dir := modeltest.Damage(t, tinyCLS, modeltest.Fault{Config: map[string]any{key: huge}})
@@ -302,23 +344,35 @@ func TestOpenRefusesFiles(t *testing.T) {
 		{"config.json", `[]`, "open model: read DIR/config.json: bad model description: found array, expected an object"},
 		{"modules.json", `[]`, "open model: read DIR/modules.json: unsupported model: modules.json lists no modules; supported are Transformer, Pooling, any number of Dense, Normalize, the last two optional"},
 		{"modules.json", `{}`, "open model: read DIR/modules.json: bad model description: found object, expected a list"},
-		{"modules.json", `[{"type":"x.Transformer"},{"type":7}]`, "open model: read DIR/modules.json: bad model description: [1].type: found number, expected a string"},
-		{"modules.json", `[{"path":"","type":"x.Transformer"},{"path":"1_Pooling"}]`, "open model: read DIR/modules.json: bad model description: module 1 has no type"},
+		{"modules.json", `[{"type":"sentence_transformers.models.Transformer"},{"type":7}]`, "open model: read DIR/modules.json: bad model description: [1].type: found number, expected a string"},
+		{"modules.json", `[{"path":"","type":"sentence_transformers.models.Transformer"},{"path":"1_Pooling"}]`, "open model: read DIR/modules.json: bad model description: module 1 has no type"},
 		{"1_Pooling/config.json", `{"pooling_mode": "cls", "embedding_dimension": 64.5}`,
 			"open model: read DIR/1_Pooling/config.json: bad model description: embedding_dimension: found number 64.5, expected a whole number from 1 to 268435456"},
 		{"sentence_bert_config.json", `{"max_seq_length": "long"}`, "open model: read DIR/sentence_bert_config.json: bad model description: max_seq_length: found string, expected a whole number"},
+		{"sentence_bert_config.json", `{"transformer_task": "fill-mask"}`,
+			`open model: read DIR/sentence_bert_config.json: unsupported model: transformer_task "fill-mask" before a Pooling; supported is feature-extraction`},
+		{"sentence_bert_config.json", `{"transformer_task": "feature-extraction", "modality_config": {"text": {"method": "forward", "method_output_name": "pooler_output"}}}`,
+			`open model: read DIR/sentence_bert_config.json: unsupported model: modality_config.text.method_output_name is "pooler_output"; supported is last_hidden_state`},
 		{"config_sentence_transformers.json", `{"prompts": {"query": 3}}`, "open model: read DIR/config_sentence_transformers.json: bad model description: prompts: found number, expected a string"},
-		{"modules.json", `[{"type":"x.Transformer"},{"path":"1_Pooling","type":"x.Pooling"},{"type":"x.Asym"}]`,
+		{"modules.json", `[{"type":"sentence_transformers.models.Transformer"},{"path":"1_Pooling","type":"sentence_transformers.models.Pooling"},{"type":"sentence_transformers.models.Asym"}]`,
 			"open model: read DIR/modules.json: unsupported model: the modules are Transformer, Pooling, Asym; supported are Transformer, Pooling, any number of Dense, Normalize, the last two optional"},
-		{"modules.json", `[{"type":"x.Transformer"},{"path":"1_Pooling","type":"x.Pooling"},{"type":"x.Dense"}]`,
+		{"modules.json", `[{"type":"sentence_transformers.models.Transformer"},{"path":"1_Pooling","type":"sentence_transformers.models.Pooling"},{"type":"sentence_transformers.models.Dense"}]`,
 			"open model: read DIR/modules.json: bad model description: the module Dense has no path; its weights need a folder of their own"},
-		{"modules.json", `[{"type":"x.Transformer"}]`,
+		{"modules.json", `[{"type":"sentence_transformers.models.Transformer"},{"path":"1_Pooling","type":"custom_st.Pooling"}]`,
+			`open model: read DIR/modules.json: unsupported model: module 1 is "custom_st.Pooling", code of the model's own; supported are modules of sentence_transformers.*`},
+		{"modules.json", `[{"type":"sentence_transformers.models.Transformer"},{"path":"1_Pooling","type":"sentence_transformers.models.Pooling"},{"path":"./","type":"sentence_transformers.models.Dense"}]`,
+			"open model: read DIR/modules.json: bad model description: the module Dense has no path; its weights need a folder of their own"},
+		{"2_Normalize/config.json", `{"module_input_name": "token_embeddings"}`,
+			`open model: read DIR/2_Normalize/config.json: unsupported model: the module works on "token_embeddings"; supported is sentence_embedding`},
+		{"2_Normalize/config.json", `{"module_input_name": 3}`,
+			"open model: read DIR/2_Normalize/config.json: bad model description: module_input_name: found number, expected a string"},
+		{"modules.json", `[{"type":"sentence_transformers.models.Transformer"}]`,
 			"open model: read DIR/modules.json: unsupported model: the modules are Transformer; supported are Transformer, Pooling, any number of Dense, Normalize, the last two optional"},
-		{"modules.json", `[{"type":"x.WordEmbeddings"},{"path":"1_Pooling","type":"x.Pooling"}]`,
+		{"modules.json", `[{"type":"sentence_transformers.models.WordEmbeddings"},{"path":"1_Pooling","type":"sentence_transformers.models.Pooling"}]`,
 			"open model: read DIR/modules.json: unsupported model: the modules are WordEmbeddings, Pooling; supported are Transformer, Pooling, any number of Dense, Normalize, the last two optional"},
-		{"modules.json", `[{"type":"x.Transformer"},{"path":"1_Pooling","type":"x.Pooling"},{"path":"2_Normalize","type":"x.Normalize"},{"path":"3_Dense","type":"x.Dense"}]`,
+		{"modules.json", `[{"type":"sentence_transformers.models.Transformer"},{"path":"1_Pooling","type":"sentence_transformers.models.Pooling"},{"path":"2_Normalize","type":"sentence_transformers.models.Normalize"},{"path":"3_Dense","type":"sentence_transformers.models.Dense"}]`,
 			"open model: read DIR/modules.json: unsupported model: the modules are Transformer, Pooling, Normalize, Dense; supported are Transformer, Pooling, any number of Dense, Normalize, the last two optional"},
-		{"modules.json", `[{"type":"x.Transformer"},{"path":"../1_Pooling","type":"x.Pooling"}]`,
+		{"modules.json", `[{"type":"sentence_transformers.models.Transformer"},{"path":"../1_Pooling","type":"sentence_transformers.models.Pooling"}]`,
 			`open model: read DIR/modules.json: bad model description: module path "../1_Pooling" leaves the directory`},
 		{"1_Pooling/config.json", `{"pooling_mode_cls_token": true, "pooling_mode_mean_tokens": true}`,
 			"open model: read DIR/1_Pooling/config.json: unsupported model: pooling modes [cls, mean]; supported is exactly one of mean, cls, lasttoken, max"},
@@ -328,8 +382,6 @@ func TestOpenRefusesFiles(t *testing.T) {
 			"open model: read DIR/1_Pooling/config.json: bad model description: pooling_mode: expected a name or a list of names"},
 		{"1_Pooling/config.json", `{"pooling_mode_weightedmean_tokens": true}`,
 			"open model: read DIR/1_Pooling/config.json: unsupported model: pooling modes [weightedmean]; supported is exactly one of mean, cls, lasttoken, max"},
-		{"1_Pooling/config.json", `{"pooling_mode_mean_tokens": true, "include_prompt": false}`,
-			"open model: read DIR/1_Pooling/config.json: unsupported model: include_prompt is false: prompt tokens cannot be left out of pooling mean"},
 		{"1_Pooling/config.json", `{"pooling_mode": "cls", "embedding_dimension": 65}`,
 			"open model: DIR: bad model description: the pooling expects 65 values a token, config.json has hidden_size 64"},
 		{"config_sentence_transformers.json", `{"default_prompt_name": "query"}`,
@@ -338,7 +390,8 @@ func TestOpenRefusesFiles(t *testing.T) {
 			"open model: read DIR/config_sentence_transformers.json: bad model description: truncate_dim is 0, must be 1 to 268435456"},
 	} {
 		dir := modeltest.Copy(t, tinyCLS)
-		if err := os.WriteFile(filepath.Join(dir, c.file), []byte(c.content), 0o644); err != nil {
+		path := filepath.Join(dir, c.file)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(c.content), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := model.Open(dir); text(err, dir) != c.want {

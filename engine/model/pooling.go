@@ -38,42 +38,49 @@ var poolingModes = map[string]string{
 // computed are the modes that are computed.
 var computed = map[string]Pooling{"mean": PoolMean, "cls": PoolCLS, "lasttoken": PoolLast, "max": PoolMax}
 
+// poolingConfig is the config of a pooling module.
+type poolingConfig struct {
+	mode   Pooling
+	dim    int  // of a state, 0 = not said
+	prompt bool // prompt tokens are pooled with the others
+}
+
 // readPooling reads the pooling module's config: exactly one mode, and that a
 // known one. Flags whose name is not known are modes all the same.
-func readPooling(path string) (Pooling, int, error) {
+func readPooling(path string) (poolingConfig, error) {
 	var raw map[string]any
+	none := poolingConfig{}
 	found, err := readJSON(path, &raw)
 	if err != nil {
-		return "", 0, err
+		return none, err
 	}
 	if !found {
-		return "", 0, fmt.Errorf("%w: modules.json names a Pooling module, but %s does not exist; get the directory again", ErrPooling, path)
+		return none, fmt.Errorf("%w: modules.json names a Pooling module, but %s does not exist; get the directory again", ErrPooling, path)
 	}
 	modes, err := readModes(raw)
 	if err != nil {
-		return "", 0, fmt.Errorf("read %s: %w", path, err)
+		return none, fmt.Errorf("read %s: %w", path, err)
 	}
 	var pooling Pooling
 	if len(modes) == 1 {
 		pooling = computed[modes[0]]
 	}
 	if pooling == "" {
-		return "", 0, fmt.Errorf("read %s: %w: pooling modes [%s]; supported is exactly one of mean, cls, lasttoken, max",
+		return none, fmt.Errorf("read %s: %w: pooling modes [%s]; supported is exactly one of mean, cls, lasttoken, max",
 			path, ErrUnsupported, strings.Join(modes, ", "))
 	}
-	// The first and the last token are no prompt's.
-	if include, ok := raw["include_prompt"].(bool); ok && !include && (pooling == PoolMean || pooling == PoolMax) {
-		return "", 0, fmt.Errorf("read %s: %w: include_prompt is false: prompt tokens cannot be left out of pooling %s", path, ErrUnsupported, pooling)
+	p := poolingConfig{mode: pooling, prompt: true}
+	if include, ok := raw["include_prompt"].(bool); ok {
+		p.prompt = include || pooling == PoolLast // whose token is no prompt's
 	}
-	dim := 0
 	for _, key := range []string{"word_embedding_dimension", "embedding_dimension"} {
 		if d, ok := raw[key].(float64); ok {
-			if dim = int(d); float64(dim) != d || dim < 1 || dim > maxSize {
-				return "", 0, fmt.Errorf("read %s: %w: %s: found number %v, expected a whole number from 1 to %d", path, ErrConfig, key, d, maxSize)
+			if p.dim = int(d); float64(p.dim) != d || p.dim < 1 || p.dim > maxSize {
+				return none, fmt.Errorf("read %s: %w: %s: found number %v, expected a whole number from 1 to %d", path, ErrConfig, key, d, maxSize)
 			}
 		}
 	}
-	return pooling, dim, nil
+	return p, nil
 }
 
 // readModes gives the modes that the config asks for, sorted, each once: those whose

@@ -21,11 +21,13 @@ var qwen3Family = family{
 }
 
 // qwen3Layout is the decoder of Qwen3 (Yang et al., 2025) without its language model
-// head: causal, grouped queries, a normalisation of every head of queries and keys.
+// head: causal, unless is_causal is false, grouped queries, a normalisation of every
+// head of queries and keys.
 type qwen3Layout struct {
 	c        *Config
 	rope     Rope
 	attnBias bool
+	causal   bool
 }
 
 func readQwen3(data []byte, c *Config) (_ layout, err error) {
@@ -43,6 +45,7 @@ func readQwen3(data []byte, c *Config) (_ layout, err error) {
 		AttnBias   bool     `json:"attention_bias"`
 		Sliding    bool     `json:"use_sliding_window"`
 		LayerTypes []string `json:"layer_types"`
+		Causal     *bool    `json:"is_causal"` // of decoders that were trained to look both ways
 		ropeConfig
 	}
 	if err := decodeConfig(data, &raw); err != nil {
@@ -78,7 +81,7 @@ func readQwen3(data []byte, c *Config) (_ layout, err error) {
 	if err := c.eps("rms_norm_eps", raw.NormEps, 1e-6); err != nil {
 		return nil, err
 	}
-	l := &qwen3Layout{c: c, attnBias: raw.AttnBias}
+	l := &qwen3Layout{c: c, attnBias: raw.AttnBias, causal: raw.Causal == nil || *raw.Causal}
 	l.rope, err = raw.ropeConfig.read(c.HeadDim)
 	return l, err
 }
@@ -104,7 +107,7 @@ func (l *qwen3Layout) layer(n *names, i int) Layer {
 			QueryNorm: n.rms(p+"self_attn.q_norm", c.HeadDim, c.NormEps),
 			KeyNorm:   n.rms(p+"self_attn.k_norm", c.HeadDim, c.NormEps),
 			Rope:      l.rope,
-			Causal:    true,
+			Causal:    l.causal,
 		},
 		OutputNorm: n.rms(p+"post_attention_layernorm", c.Hidden, c.NormEps),
 		FeedForward: FeedForward{ // gate_proj is the half that is activated

@@ -32,7 +32,9 @@ func newRobertaFamily(f Family) family {
 }
 
 // robertaLayout is RoBERTa (Liu et al., 2019): BERT with the position table used
-// from the row after the padding id's on, and another classifier.
+// from the row after the padding id's on, and another classifier. Where a text itself
+// spells the padding token, transformers takes it for padding and counts on without
+// it; here it counts as any other.
 type robertaLayout struct{ bertLayout }
 
 func readRoberta(data []byte, c *Config) (layout, error) {

@@ -28,11 +28,11 @@ func (raw *ropeConfig) read(dim int) (Rope, error) {
 	if err := checkPartial(raw.Partial); err != nil {
 		return Rope{}, err
 	}
-	if err := raw.Scaling.refuse("rope_scaling"); err != nil {
-		return Rope{}, err
-	}
 	theta, err := raw.New.theta("rope_parameters", "rope_theta", raw.Theta)
 	if err != nil {
+		return Rope{}, err
+	}
+	if err := raw.Scaling.agrees(theta); err != nil {
 		return Rope{}, err
 	}
 	return newRope(theta, dim)
@@ -49,6 +49,18 @@ func (p *ropeParameters) refuse(name string) error {
 		}
 	}
 	return checkPartial(p.Partial)
+}
+
+// agrees refuses a rope_scaling that scales, or that names another base than theta,
+// which transformers would take.
+func (p *ropeParameters) agrees(theta float64) error {
+	if err := p.refuse("rope_scaling"); err != nil {
+		return err
+	}
+	if p != nil && p.Theta != nil && *p.Theta != theta {
+		return fmt.Errorf("%w: rope_scaling.rope_theta is %v, the base that config.json names elsewhere is %v: they must agree", ErrConfig, *p.Theta, theta)
+	}
+	return nil
 }
 
 func checkPartial(f *float64) error {

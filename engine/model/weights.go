@@ -111,6 +111,14 @@ func openFile(path string) (f *weightsFile, tensors []Tensor, meta map[string]st
 	if real, err = filepath.Abs(real); err != nil {
 		return nil, nil, nil, err
 	}
+	// Asked before it is opened: opening a pipe waits for its writer.
+	st, err := os.Stat(real)
+	if err != nil {
+		return nil, nil, nil, plain(err)
+	}
+	if !st.Mode().IsRegular() {
+		return nil, nil, nil, fmt.Errorf("not a regular file")
+	}
 	file, err := os.Open(real)
 	if err != nil {
 		return nil, nil, nil, plain(err)
@@ -120,12 +128,8 @@ func openFile(path string) (f *weightsFile, tensors []Tensor, meta map[string]st
 			file.Close()
 		}
 	}()
-	st, err := file.Stat()
-	if err != nil {
+	if st, err = file.Stat(); err != nil {
 		return nil, nil, nil, plain(err)
-	}
-	if !st.Mode().IsRegular() {
-		return nil, nil, nil, fmt.Errorf("not a regular file")
 	}
 	f = &weightsFile{path: path, real: real, size: st.Size(), file: file}
 	tensors, meta, err = f.readHeader()

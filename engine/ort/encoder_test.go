@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,10 +45,17 @@ func open(tb testing.TB, g Graph, l Layout) engine.Encoder {
 	return enc
 }
 
+// conformant are checkpoints of every form of attention and head; what families differ
+// in besides is compared in TestGoldens.
+var conformant = []string{"tiny-bert-mean", "micro-bert-dense", "micro-mpnet-reranker", "micro-qwen3-last", "micro-modernbert-reranker", "tiny-modernbert-cls"}
+
 func TestConformance(t *testing.T) {
 	load(t)
 	before := Live()
 	for _, dir := range modeltest.Goldens(t) {
+		if !slices.Contains(conformant, filepath.Base(dir)) {
+			continue
+		}
 		m := openModel(t, dir)
 		for _, layout := range []Layout{Plan(2, 16, 0), Plan(3, 16, 5), Plan(1, 16, 16)} {
 			t.Run(fmt.Sprintf("%s/%s", m.Name, layout), func(t *testing.T) {

@@ -104,8 +104,9 @@ func forms(m *model.Model) []onnx.Options {
 	return fs
 }
 
-// everyWay compares the outputs of rows with what they ought to be: each row alone,
-// and all together in every layout.
+// everyWay compares the outputs of rows with what they ought to be: all together in
+// every layout, and in the first two, whose graphs are without a mask and with one,
+// each row alone and in every form.
 func everyWay(t *testing.T, m *model.Model, rows []typed, want [][]float32, tolerance float64) {
 	t.Helper()
 	pairs := false
@@ -123,15 +124,21 @@ func everyWay(t *testing.T, m *model.Model, rows []typed, want [][]float32, tole
 			}
 		}
 	}
-	for _, l := range layouts {
-		for _, opt := range forms(m) {
+	for n, l := range layouts {
+		fs := forms(m)
+		if n > 1 {
+			fs = fs[:1]
+		}
+		for _, opt := range fs {
 			opt.Mask, opt.Types = l.UBatch > 0, pairs && m.Types() > 1
 			enc := open(t, built(t, m, opt), l)
 			for i, got := range encodeTyped(t, enc, rows) {
 				check(fmt.Sprintf("%s, %+v", l, opt), i, got)
 			}
 			for i := range rows {
-				check(fmt.Sprintf("alone, %+v", opt), i, encodeTyped(t, enc, rows[i:i+1])[0])
+				if n < 2 {
+					check(fmt.Sprintf("alone, %+v", opt), i, encodeTyped(t, enc, rows[i:i+1])[0])
+				}
 			}
 			if err := enc.Close(); err != nil {
 				t.Error(err)
@@ -145,6 +152,7 @@ func TestGoldens(t *testing.T) {
 	load(t)
 	for _, dir := range modeltest.Goldens(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
+			t.Parallel()
 			golden := modeltest.ReadGolden(t, dir)
 			m := openModel(t, dir)
 			var rows []typed

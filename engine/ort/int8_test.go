@@ -55,6 +55,7 @@ func TestInt8(t *testing.T) {
 	load(t)
 	for _, dir := range modeltest.Goldens(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
+			t.Parallel()
 			golden := modeltest.ReadGolden(t, dir)
 			m := converted(t, dir, quant.Int8)
 			var rows []typed

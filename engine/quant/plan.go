@@ -59,17 +59,23 @@ func Plan(m *model.Model, to DType) (*Conversion, error) {
 // Files plans the files of a whole directory: model.safetensors with the tensors of
 // the transformer, of however many files they came, and one in the folder of each
 // Dense module. Tensors that the model does not use, such as a pooler's, are copied
-// as they are.
+// as they are. The folders are those that modules.json names, whatever the names of
+// tensors look like.
 func Files(m *model.Model, to DType) ([]File, error) {
 	byFolder := map[string][]model.Tensor{}
 	folders := []string{""}
+	for _, h := range m.Head {
+		// Within a name of a classifier's tensor there is no slash.
+		if i := strings.LastIndexByte(h.Linear.Weight, '/'); i >= 0 && !slices.Contains(folders, h.Linear.Weight[:i]) {
+			folders = append(folders, h.Linear.Weight[:i])
+		}
+	}
 	for _, t := range m.Weights.Tensors() {
 		folder := ""
-		if i := strings.LastIndexByte(t.Name, '/'); i >= 0 {
-			folder = t.Name[:i]
-		}
-		if !slices.Contains(folders, folder) {
-			folders = append(folders, folder)
+		for _, f := range folders[1:] {
+			if strings.HasPrefix(t.Name, f+"/") && len(f) > len(folder) {
+				folder = f
+			}
 		}
 		byFolder[folder] = append(byFolder[folder], t)
 	}
@@ -102,7 +108,9 @@ func plan(m *model.Model, to DType, tensors []model.Tensor, folder string) (*Con
 	byName := map[string]part{}
 	var specs []model.TensorSpec
 	add := func(p part) {
-		p.spec.Name = strings.TrimPrefix(p.spec.Name, folder+"/")
+		if folder != "" {
+			p.spec.Name = strings.TrimPrefix(p.spec.Name, folder+"/")
+		}
 		specs = append(specs, p.spec)
 		byName[p.spec.Name] = p
 	}

@@ -347,6 +347,37 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestFilesStayInside gives tensors that nothing uses the names of paths: they remain
+// names, in the file that they came from.
+func TestFilesStayInside(t *testing.T) {
+	dir := modeltest.Copy(t, "../model/testdata/micro-bert-dense")
+	names := []string{"../../outside/x", "/outside/x", "a/b"}
+	want := map[string]int{"model.safetensors": 3, "2_Dense/model.safetensors": 3, "3_Dense/model.safetensors": 0}
+	for _, file := range []string{"model.safetensors", "2_Dense/model.safetensors"} {
+		path := filepath.Join(dir, filepath.FromSlash(file))
+		ts := modeltest.ReadTensors(t, path)
+		for _, name := range names {
+			ts = append(ts, modeltest.Tensor{Name: name, DType: model.F32, Shape: []int{1}, Data: make([]byte, 4)})
+		}
+		modeltest.WriteTensors(t, path, ts, 0)
+	}
+	files, err := Files(open(t, dir, ""), Float16)
+	if err != nil || len(files) != len(want) {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, f := range files {
+		found := 0
+		for _, s := range f.Tensors() {
+			if slices.Contains(names, s.Name) {
+				found++
+			}
+		}
+		if n, ok := want[f.Path]; !ok || found != n {
+			t.Errorf("%s has %d of the tensors, want %d", f.Path, found, n)
+		}
+	}
+}
+
 func TestProgress(t *testing.T) {
 	c := planned(t, open(t, tiny, ""), Int8)
 	var last, whole int64

@@ -25,13 +25,15 @@ type Options struct {
 }
 
 // CheckDirectory refuses, before any work, a place where WriteDirectory could not
-// put a directory: something that is there and is not an empty directory, or a
-// parent that is not there.
+// put a directory: something that is there and is not an empty directory, the current
+// one, which cannot be replaced, or a parent that is not there.
 func CheckDirectory(dir string) error {
+	// A link with a slash after it would be followed, and then replaced.
+	dir = filepath.Clean(dir)
 	st, err := os.Lstat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		parent := filepath.Dir(filepath.Clean(dir))
+		parent := filepath.Dir(dir)
 		if st, err := os.Stat(parent); err != nil {
 			return fmt.Errorf("write stand-in %s: folder %s: %w; make it first", dir, parent, cause(err))
 		} else if !st.IsDir() {
@@ -42,6 +44,9 @@ func CheckDirectory(dir string) error {
 		return fmt.Errorf("write stand-in %s: %w", dir, cause(err))
 	case !st.IsDir():
 		return fmt.Errorf("write stand-in %s: %w and is not a folder; name a new one", dir, fs.ErrExist)
+	}
+	if here, err := os.Stat("."); err == nil && os.SameFile(here, st) {
+		return fmt.Errorf("write stand-in %s: it is the current folder, which cannot be replaced; name a new one", dir)
 	}
 	list, err := os.ReadDir(dir)
 	if err != nil {

@@ -354,7 +354,19 @@ func TestCheckDirectory(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(t.TempDir(), link); err != nil {
+		t.Fatal(err)
+	}
+	here := t.TempDir()
+	t.Chdir(here)
+	const current = ": it is the current folder, which cannot be replaced; name a new one"
 	for _, c := range []struct{ path, want string }{
+		{"", "write stand-in ." + current},
+		{"./", "write stand-in ." + current},
+		{here, "write stand-in " + here + current},
+		{link, "write stand-in " + link + ": file already exists and is not a folder; name a new one"},
+		{link + "/", "write stand-in " + link + ": file already exists and is not a folder; name a new one"},
 		{file, "write stand-in " + file + ": file already exists and is not a folder; name a new one"},
 		{filepath.Join(dir, "none", "x"), "write stand-in " + dir + "/none/x: folder " + dir + "/none: no such file or directory; make it first"},
 		{filepath.Join(file, "x"), "write stand-in " + file + "/x: not a directory"},

@@ -40,7 +40,14 @@ func TestOpenModelErrors(t *testing.T) {
 			modeltest.ReadJSON(t, filepath.Join(dir, "config.json"), &config)
 			config["vocab_size"] = 600
 			modeltest.WriteJSON(t, filepath.Join(dir, "config.json"), config)
-		}, "open model: read weights DIR/model.safetensors: shape mismatch: tensor embeddings.word_embeddings.weight is [600, 64] by config.json, the file has [500, 64]\n", exitFailure},
+		}, "open model: read weights DIR/model.safetensors: shape mismatch: tensor embeddings.word_embeddings.weight is [600, 64] by config.json, the file has [500, 64]; these are of two models: get config.json and the weights of one\n", exitFailure},
+		"lower case": {func(dir string) {
+			modeltest.WriteJSON(t, filepath.Join(dir, "sentence_bert_config.json"), map[string]any{"do_lower_case": true})
+			var tokenizer map[string]any
+			modeltest.ReadJSON(t, filepath.Join(dir, "tokenizer.json"), &tokenizer)
+			tokenizer["normalizer"].(map[string]any)["lowercase"] = false
+			modeltest.WriteJSON(t, filepath.Join(dir, "tokenizer.json"), tokenizer)
+		}, "model DIR: sentence_bert_config.json has do_lower_case true, its tokenizer.json does not lower-case: unsupported; use a tokenizer.json whose normalizer does\n", exitFailure},
 		"PyTorch's format": {func(dir string) {
 			os.Rename(filepath.Join(dir, "model.safetensors"), filepath.Join(dir, "pytorch_model.bin"))
 		}, "open model: DIR: unsupported model: no model.safetensors but pytorch_model.bin: weights in PyTorch's own format are not read; convert them to model.safetensors\n", exitFailure},
@@ -56,7 +63,7 @@ func TestOpenModelErrors(t *testing.T) {
 		want := "encbench model show: " + strings.ReplaceAll(test.want, "DIR/", dir+"/")
 		want = strings.ReplaceAll(want, "model DIR ", "model "+dir+" ")
 		want = strings.ReplaceAll(want, "directory DIR ", "directory "+dir+" ")
-		want = strings.ReplaceAll(want, "model: DIR:", "model: "+dir+":")
+		want = strings.NewReplacer("model DIR:", "model "+dir+":", "model: DIR:", "model: "+dir+":").Replace(want)
 		if r.code != test.code || r.stderr != want {
 			t.Errorf("%s: exit %d\n%swant %d\n%s", name, r.code, r.stderr, test.code, want)
 		}
