@@ -72,12 +72,12 @@ const (
 	searchFirst  = 3    // rounds that every arm has
 	searchRounds = 6    // rounds that decide between those that are left: an interval needs them
 	searchSlower = 0.95 // of the fastest: an arm below it in every one of its rounds is out
-	searchNear   = 0.97 // of the fastest: the chosen one's median is not below it
+	searchNear   = 0.97 // of the fastest: the chosen one's paired ratio is not below it
 	searchRows   = 16   // chunks of a pass, at least
 )
 
 // searchRule is said in the record.
-var searchRule = fmt.Sprintf("passes over the same chunks, ids in memory to vectors, interleaved; out is what was below %.0f %% of the fastest in each of %d rounds; of the rest the one with the least predicted memory whose median is at least %.0f %% of the fastest and whose paired 95 %% interval reaches it",
+var searchRule = fmt.Sprintf("passes over the same chunks, ids in memory to vectors, interleaved; out is what was below %.0f %% of the fastest in each of %d rounds; of the rest the one with the least predicted memory whose ratio to the fastest, paired by round, has a median of at least %.0f %% and a 95 %% interval that reaches 1",
 	100*searchSlower, searchFirst, 100*searchNear)
 
 // SearchBatch tries the arms in interleaved passes over the same rows and gives the
@@ -173,6 +173,7 @@ func (s *search) undecided() bool {
 // size makes passes about as long as they should be, by the rate of the first arm that
 // works, and excludes the arms that such a pass does not fill.
 func (s *search) size(ctx context.Context) error {
+	s.exclude(len(s.opt.Rows)) // however long a pass may be
 	for i := range s.opt.Arms {
 		if !s.alive[i] {
 			continue
@@ -192,13 +193,18 @@ func (s *search) size(ctx context.Context) error {
 		}
 		break
 	}
+	s.exclude(len(s.rows))
+	return nil
+}
+
+// exclude ends the trials that so many chunks do not fill.
+func (s *search) exclude(chunks int) {
 	for i, a := range s.opt.Arms {
-		if s.alive[i] && a.Fill > len(s.rows) {
+		if s.alive[i] && a.Fill > chunks {
 			s.alive[i] = false
-			a.Outcome, a.Reason = TrialExcluded, fmt.Sprintf("the %s of a pass do not fill it", count(len(s.rows), "chunk"))
+			a.Outcome, a.Reason = TrialExcluded, fmt.Sprintf("the %s of a pass do not fill it", count(chunks, "chunk"))
 		}
 	}
-	return nil
 }
 
 // pass takes one sample of an arm.
@@ -327,7 +333,7 @@ func (s *search) choose() (int, error) {
 	best := s.fastest()
 	if best < 0 {
 		if s.failed == nil {
-			s.failed = errors.New("every one is excluded")
+			s.failed = s.excluded()
 		}
 		return -1, fmt.Errorf("batch search: no way to run batches is left: %w", s.failed)
 	}
@@ -353,6 +359,15 @@ func (s *search) choose() (int, error) {
 	}
 	s.opt.Arms[chosen].Outcome = TrialChosen
 	return chosen, nil
+}
+
+// excluded says why nothing was tried.
+func (s *search) excluded() error {
+	if len(s.opt.Arms) == 0 {
+		return errors.New("none was given")
+	}
+	a := s.opt.Arms[0]
+	return fmt.Errorf("all are excluded; batch %d, ubatch %s: %s; give a number instead of auto", a.Batch, a.UBatch, a.Reason)
 }
 
 // thin takes n of the rows, evenly by length, in their order.

@@ -135,23 +135,24 @@ func TestSearchBatch(t *testing.T) {
 	b.add(128, "8", 250, 10.2, 9, 10.4, 9, 9.1, 9.2, 9.3) // fast once
 	b.add(128, "16", 9000).Reason = "9 kB of memory predicted, 8 kB available"
 	b.add(256, "auto", 300, 10).Fill = 256
+	b.add(64, "auto", 200, 10).Fill = 64
 	s, chosen, err := b.search(t, SearchOptions{Rows: hundred(), Pass: 3 * time.Second, Room: 1 << 40})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "chosen, as fast, slower, slower, excluded, excluded"; outcomes(s) != want || chosen != 0 {
+	if want := "chosen, as fast, slower, slower, excluded, excluded, excluded"; outcomes(s) != want || chosen != 0 {
 		t.Errorf("outcomes %s, chosen %d; want %s", outcomes(s), chosen, want)
 	}
 	if s.Chunks != 30 || s.Rounds != 6 || s.Tokens == 0 || !strings.Contains(s.Rule, "97 %") {
 		t.Errorf("search %+v", s)
 	}
-	if got := fmt.Sprint(b.passes); got != "[7 6 3 6 0 0]" {
+	if got := fmt.Sprint(b.passes); got != "[7 6 3 6 0 0 0]" {
 		t.Errorf("timed passes %s", got)
 	}
 	if want := "[0 true 0 false 1 true 2 true 3 true]"; fmt.Sprint(b.opened) != want {
 		t.Errorf("opened %v, want %s", b.opened, want)
 	}
-	for i, want := range []string{"", "", "", "", "9 kB of memory predicted, 8 kB available", "the 30 chunks of a pass do not fill it"} {
+	for i, want := range []string{"", "", "", "", "9 kB of memory predicted, 8 kB available", "the 100 chunks of a pass do not fill it", "the 30 chunks of a pass do not fill it"} {
 		if got := s.Trials[i].Reason; got != want {
 			t.Errorf("trial %d: reason %q, want %q", i, got, want)
 		}
@@ -249,8 +250,19 @@ func TestSearchFailures(t *testing.T) {
 	}
 	b = trials(t)
 	b.add(128, "auto", 100).Reason = "too large"
-	if _, _, err := b.search(t, SearchOptions{Rows: hundred()}); err == nil || err.Error() != "batch search: no way to run batches is left: every one is excluded" {
+	if _, _, err := b.search(t, SearchOptions{Rows: hundred()}); err == nil || err.Error() != "batch search: no way to run batches is left: all are excluded; batch 128, ubatch auto: too large; give a number instead of auto" {
 		t.Errorf("error %v", err)
+	}
+}
+
+// What the rows cannot fill is not opened to find that out.
+func TestSearchOfTooFewRows(t *testing.T) {
+	b := trials(t)
+	b.add(128, "128", 100, 10).Fill = 128
+	_, chosen, err := b.search(t, SearchOptions{Rows: hundred(), Pass: time.Second, Room: 1 << 40})
+	want := "batch search: no way to run batches is left: all are excluded; batch 128, ubatch 128: the 100 chunks of a pass do not fill it; give a number instead of auto"
+	if chosen != -1 || err == nil || err.Error() != want || len(b.opened) > 0 {
+		t.Errorf("chosen %d, opened %v, error %v, want %s", chosen, b.opened, err, want)
 	}
 }
 

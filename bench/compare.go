@@ -126,7 +126,11 @@ func side(r *Record) Side {
 
 func notes(a, b *Record) []string {
 	n := []string{}
-	if !sameTokenizer(a, b) {
+	switch standIn := a.Model.StandInTokenizer || b.Model.StandInTokenizer; {
+	case sameTokenizer(a, b):
+	case standIn:
+		n = append(n, "the tokenizers differ, and one is a stand-in, of which there is no docs/s: chunks/s and tokens/s are of other text, and say nothing of documents")
+	default:
 		n = append(n, "the tokenizers differ: the same documents become different chunks and tokens, so docs/s is the ratio to read")
 	}
 	if a.Projection != nil || b.Projection != nil {
@@ -139,6 +143,9 @@ func notes(a, b *Record) []string {
 		name string
 		r    *Record
 	}{{"A", a}, {"B", b}} {
+		if side.r.Model.Synthetic {
+			n = append(n, side.name+" has synthetic weights: speed only, its vectors mean nothing")
+		}
 		switch side.r.Status {
 		case StatusComplete:
 		case StatusInterrupted:

@@ -135,6 +135,30 @@ func TestCompareModels(t *testing.T) {
 	}
 }
 
+// Random weights and stand-in tokenizers are told, and docs/s is not advised where there
+// is none.
+func TestCompareSynthetic(t *testing.T) {
+	const a, b = "A has synthetic weights: speed only, its vectors mean nothing", "B has synthetic weights: speed only, its vectors mean nothing"
+	const differ = "the tokenizers differ: the same documents become different chunks and tokens, so docs/s is the ratio to read"
+	const standIn = "the tokenizers differ, and one is a stand-in, of which there is no docs/s: chunks/s and tokens/s are of other text, and say nothing of documents"
+	for _, c := range []struct {
+		change func(a, b *Record)
+		want   []string
+	}{
+		{func(a, b *Record) { a.Model.Synthetic, b.Model.Synthetic = true, true }, []string{a, b}},
+		{func(a, b *Record) { b.Model.Synthetic = true; otherModel(b) }, []string{differ, b}},
+		{func(a, b *Record) { otherModel(b); b.Model.Synthetic, b.Model.StandInTokenizer = true, true }, []string{standIn, b}},
+		{func(a, b *Record) { otherModel(b); a.Model.Synthetic, a.Model.StandInTokenizer = true, true }, []string{standIn, a}},
+	} {
+		a, b := good(), good()
+		c.change(a, b)
+		got, err := Compare(a, b)
+		if err != nil || !slices.Equal(got.Notes, c.want) {
+			t.Errorf("%v, notes%s\nwant%s", err, lines(got.Notes), lines(c.want))
+		}
+	}
+}
+
 func TestRefusalNamesTheGate(t *testing.T) {
 	a, b := good(), good()
 	a.Accuracy.Passed, a.Samples = false, nil

@@ -247,7 +247,7 @@ func inputWarnings(r *Record, add addWarning) {
 		add("repetition", "", "the corpus repeats text: %s", r.Corpus.Repeats)
 	}
 	if r.Model.Synthetic {
-		add("synthetic-model", "", "random weights: the speed is real, the vectors mean nothing")
+		add("synthetic-model", "", "synthetic weights: speed only, the vectors mean nothing")
 	}
 	if r.unmeasured() {
 		add("retrieval-unmeasured", fmt.Sprintf("encbench model verify %s --dtype %s", r.Model.Name, r.Model.Stored), "the nDCG ratio of the %s weights is not measured", r.Model.Stored)

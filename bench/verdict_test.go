@@ -101,7 +101,7 @@ func TestWarnings(t *testing.T) {
 		}, "bucket-gaps", "7 of 48,726 chunks have lengths", "--sample"},
 		{func(r *Record) { r.Projection = &Projection{FromDocs: 96, Documents: 20027} }, "sample-projection", "chunks of 96 of 20,027 documents", ""},
 		{func(r *Record) { r.Corpus.Repeats = "each paragraph twice" }, "repetition", "the corpus repeats text: each paragraph twice", ""},
-		{func(r *Record) { r.Model.Synthetic = true }, "synthetic-model", "random weights", ""},
+		{func(r *Record) { r.Model.Synthetic = true }, "synthetic-model", "synthetic weights: speed only", ""},
 		{func(r *Record) { r.Accuracy.Level = LevelConsistency }, "consistency-only", "a bare .onnx has no reference", "--model"},
 		{func(r *Record) { r.Truncation.DocsCut, r.Truncation.Dropped = 1, 2345 }, "truncated", "1 document cut, 2,345 tokens dropped", "chunking"},
 		{func(r *Record) { r.Truncation.BadLines = 2 }, "bad-lines", "2 broken lines left out", "--strict"},

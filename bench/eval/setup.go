@@ -146,14 +146,16 @@ type Step struct {
 // Validate lists everything that is wrong with the setup.
 func (s *Setup) Validate() error {
 	if s.Encoder == nil {
-		return errors.New("encoder, tokenizer and searcher are required")
+		return s.validate(0, false)
 	}
-	return s.ValidateFor(s.Encoder.Dim())
+	return s.validate(s.Encoder.Dim(), true)
 }
 
 // ValidateFor is Validate before the encoder is open, whose vectors will have dim
 // values; 0 = not known yet.
-func (s *Setup) ValidateFor(dim int) error {
+func (s *Setup) ValidateFor(dim int) error { return s.validate(dim, true) }
+
+func (s *Setup) validate(dim int, encoder bool) error {
 	var errs []error
 	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if len(s.Inputs) == 0 {
@@ -173,7 +175,7 @@ func (s *Setup) ValidateFor(dim int) error {
 			fault("%s looks at %d documents a query, %d are kept; keep as many", m, m.Cut(), s.K)
 		}
 	}
-	if s.Tokenizer == nil || s.Searcher == nil {
+	if !encoder || s.Tokenizer == nil || s.Searcher == nil {
 		fault("encoder, tokenizer and searcher are required")
 		return errors.Join(errs...)
 	}

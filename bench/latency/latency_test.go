@@ -195,6 +195,21 @@ func TestPathAllocatesNothing(t *testing.T) {
 	}
 }
 
+// Allocations are counted again only while it is not clear whose they are.
+func TestSettled(t *testing.T) {
+	for _, c := range []struct {
+		counts []float64
+		want   bool
+	}{
+		{nil, false}, {[]float64{0}, true}, {[]float64{26}, false}, {[]float64{26, 26}, true}, {[]float64{26.5, 26}, false},
+		{[]float64{26.5, 0}, true}, {[]float64{27, 26, 27}, false}, {[]float64{27, 26, 28, 25}, true},
+	} {
+		if got := settled(c.counts); got != c.want {
+			t.Errorf("%v: %v", c.counts, got)
+		}
+	}
+}
+
 // Texts have exactly the tokens asked for, are made of real words, and follow from the
 // seed.
 func TestTexts(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"time"
 
 	"encbench/bench"
@@ -160,7 +161,7 @@ const (
 	checkEvery  = 64              // rounds between looks at the heap
 	heapGrowth  = 64 << 20        // from which it is collected, between samples
 	probes      = 32              // queries that allocations are counted over, at a time
-	probings    = 4               // the least counts: other goroutines allocate too
+	probings    = 4               // at most; the least counts: other goroutines allocate too
 )
 
 // warm takes the samples.
@@ -213,8 +214,8 @@ func (m *measurement) allocations(ctx context.Context, p *path) error {
 		searcher := p.searcher
 		p.searcher = with
 		defer func() { p.searcher = searcher }()
-		least := math.Inf(1)
-		for range probings {
+		var counts []float64
+		for !settled(counts) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			for i := range probes {
@@ -223,9 +224,9 @@ func (m *measurement) allocations(ctx context.Context, p *path) error {
 				}
 			}
 			runtime.ReadMemStats(&after)
-			least = min(least, float64(after.Mallocs-before.Mallocs)/probes)
+			counts = append(counts, float64(after.Mallocs-before.Mallocs)/probes)
 		}
-		return least, nil
+		return slices.Min(counts), nil
 	}
 	for i := range m.texts {
 		l := &m.r.Lengths[i]
@@ -243,6 +244,14 @@ func (m *measurement) allocations(ctx context.Context, p *path) error {
 		l.SearchAllocations = max(0, all-l.Allocations)
 	}
 	return nil
+}
+
+// settled says whether counts of allocations need no further one: nothing is less than
+// none, and what was counted twice in a row is nobody else's. Queries of a large model
+// take their time.
+func settled(counts []float64) bool {
+	n := len(counts)
+	return n == probings || n > 0 && counts[n-1] == 0 || n > 1 && counts[n-1] == counts[n-2]
 }
 
 // sample takes all samples: in each round one of each length, the order turning round

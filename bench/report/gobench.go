@@ -36,7 +36,7 @@ func writeGoBench(buf *bytes.Buffer, recs []*bench.Record) error {
 			}
 		}
 		name := fmt.Sprintf("BenchmarkEncode/model=%s/batch=%s/threads=%d", benchName(r.Model.Name), batchShort(r.Protocol), r.Engine.Threads)
-		fmt.Fprintf(buf, "# %s: %s\n", name, oneLine(join("; ", stateMark(r), r.Engine.HowRun, "encbench "+orNone(r.Tool.Version), commitText(r.Tool), projected(r))))
+		fmt.Fprintf(buf, "# %s: %s\n", name, oneLine(join("; ", stateMark(r), given(r.Model.Synthetic, syntheticMark), r.Engine.HowRun, "encbench "+orNone(r.Tool.Version), commitText(r.Tool), projected(r))))
 		if !hasRates(r) {
 			fmt.Fprintf(buf, "# no rate: %s\n", oneLine(whyNoRates(r)))
 			continue

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -297,5 +298,19 @@ func TestWriteErrors(t *testing.T) {
 		if c.err == nil || c.err.Error() != c.want {
 			t.Errorf("%s: %v, want %s", c.name, c.err, c.want)
 		}
+	}
+}
+
+// Trials that share a reason are named together, in the table's order.
+func TestSearchReasons(t *testing.T) {
+	trial := func(batch int, ubatch, outcome, reason string) bench.BatchTrial {
+		return bench.BatchTrial{Batch: batch, UBatch: ubatch, Outcome: outcome, Reason: reason}
+	}
+	got := searchReasons(&bench.BatchSearch{Trials: []bench.BatchTrial{
+		trial(128, "auto", bench.TrialChosen, ""), trial(128, "16", bench.TrialExcluded, "too few"),
+		trial(128, "32", bench.TrialFailed, "no memory"), trial(64, "auto", bench.TrialExcluded, "too few"),
+	}})
+	if want := []string{"128/16, 64/auto excluded: too few", "128/32 failed: no memory"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"encbench/bench"
 )
@@ -51,20 +52,20 @@ func searchRows(s *bench.BatchSearch) [][]string {
 
 // searchReasons says why trials were excluded or failed, each reason once.
 func searchReasons(s *bench.BatchSearch) []string {
-	var reasons []string
-	of := map[string]int{}
+	var names, reasons []string
 	for _, t := range s.Trials {
 		if t.Reason == "" {
 			continue
 		}
-		key := t.Outcome + ": " + t.Reason
-		name := fmt.Sprintf("%d/%s", t.Batch, t.UBatch)
-		if at, ok := of[key]; ok {
-			reasons[at] = name + ", " + reasons[at]
+		name, reason := fmt.Sprintf("%d/%s", t.Batch, t.UBatch), t.Outcome+": "+t.Reason
+		if at := slices.Index(reasons, reason); at >= 0 {
+			names[at] += ", " + name
 			continue
 		}
-		of[key] = len(reasons)
-		reasons = append(reasons, name+" "+key)
+		names, reasons = append(names, name), append(reasons, reason)
+	}
+	for i := range reasons {
+		reasons[i] = names[i] + " " + reasons[i]
 	}
 	return reasons
 }

@@ -155,6 +155,9 @@ func writeSubject(p page, r *bench.Record) {
 	p.row("schedule", scheduleText(r.Schedule))
 }
 
+// syntheticMark stands wherever a model with random weights is named.
+const syntheticMark = "synthetic weights: speed only"
+
 func modelText(m bench.Model) string {
 	name := m.Name
 	if m.Revision != "" {
@@ -162,7 +165,7 @@ func modelText(m bench.Model) string {
 	}
 	var random string
 	if m.Synthetic {
-		random = "RANDOM WEIGHTS" + given(m.StandInTokenizer, ", STAND-IN TOKENIZER")
+		random = syntheticMark + given(m.StandInTokenizer, ", stand-in tokenizer")
 	}
 	return join(", ", name, random, m.Architecture, given(m.Parameters > 0, scaled(float64(m.Parameters), "")+" parameters"),
 		given(m.Layers > 0, fmt.Sprintf("%s × %d", plural(int64(m.Layers), "layer"), m.Hidden)), dtypes(m), m.Source)

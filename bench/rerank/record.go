@@ -73,7 +73,7 @@ type Collection struct {
 	Clusters    []string          `json:"query_groups,omitempty"` // group of each query, where there are any
 	Groups      int               `json:"groups"`                 // of queries that are not independent; 0 = each is its own
 
-	Pairs  Rate          `json:"pairs"`
+	Pairs  Rate          `json:"pairs"`  // 0 with a stand-in tokenizer: its pairs are of other lengths
 	Tokens Rate          `json:"tokens"` // real ones, special tokens included
 	Ledger Ledger        `json:"ledger"`
 	Stages []bench.Stage `json:"stages"`

@@ -312,11 +312,19 @@ func TestSyntheticIsWithheld(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := r.Collections[0]
-	if c.Before != nil || c.After != nil || c.Differences != nil || c.QueryIDs != nil || c.Run != "" || c.Pairs.PerS <= 0 || c.Ledger.Pairs == 0 {
+	if c.Before != nil || c.After != nil || c.Differences != nil || c.QueryIDs != nil || c.Run != "" || c.Tokens.PerS <= 0 || c.Ledger.Pairs == 0 {
 		t.Errorf("%+v", c)
 	}
-	if w := r.Warnings[1]; w.Code != "stand-in-tokenizer" || w.Text != "a stand-in tokenizer cuts text into other numbers of tokens than the model's own: read tokens/s, not pairs/s" {
+	if w := r.Warnings[1]; w.Code != "stand-in-tokenizer" || w.Text != "the tokenizer is a stand-in, which makes other numbers of tokens of a text: no pairs/s" {
 		t.Errorf("warnings %+v", r.Warnings)
+	}
+	if p := c.Pairs; p.PerS != 0 || p.Known() || p.Windows != len(c.Windows) {
+		t.Errorf("pairs/s of a stand-in tokenizer: %+v", p)
+	}
+	// With the model's own tokenizer there is one.
+	s.Base.Model.StandInTokenizer = false
+	if r, err = Run(context.Background(), s); err != nil || r.Collections[0].Pairs.PerS <= 0 {
+		t.Errorf("%v, pairs/s of random weights: %+v", err, r)
 	}
 	if w := r.Warnings[0]; w.Code != "synthetic-model" || w.Text != "synthetic weights: speed only; values and rankings are withheld, as they mean nothing" {
 		t.Errorf("warnings %+v", r.Warnings)

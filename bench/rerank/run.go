@@ -192,6 +192,9 @@ func (e *reranking) account(s *scoring) {
 	out.Windows = s.watch.windows
 	out.Pairs = rateOf(out.Windows, func(w Window) int64 { return w.Pairs })
 	out.Tokens = rateOf(out.Windows, func(w Window) int64 { return w.Tokens })
+	if e.Base.Model.StandInTokenizer {
+		out.Pairs = Rate{Windows: len(out.Windows)} // of other lengths than the model's own tokenizer makes
+	}
 	out.Stages = s.stages()
 	out.Times.ReadS, out.Times.WarmupS, out.Times.TimedS = s.reading.Seconds(), s.warming.Seconds(), s.watch.total().Seconds
 	for _, st := range out.Stages {

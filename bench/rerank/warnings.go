@@ -30,7 +30,7 @@ func warnings(r *Record) []bench.Warning {
 		add("synthetic-model", "", "synthetic weights: speed only; values and rankings are withheld, as they mean nothing")
 	}
 	if r.Model.StandInTokenizer {
-		add("stand-in-tokenizer", "encbench model synth --tokenizer with the model's own", "a stand-in tokenizer cuts text into other numbers of tokens than the model's own: read tokens/s, not pairs/s")
+		add("stand-in-tokenizer", "encbench model synth --tokenizer with the model's own", "the tokenizer is a stand-in, which makes other numbers of tokens of a text: no pairs/s")
 	}
 	for i := range r.Collections {
 		c := &r.Collections[i]
@@ -103,8 +103,8 @@ func valueWarnings(c *Collection, add func(code, advice, format string, args ...
 }
 
 func rateWarnings(c *Collection, add func(code, advice, format string, args ...any)) {
-	if !c.Pairs.Known() {
-		add("few-windows", "more queries, or a smaller --batch-size", "pairs/s has no interval: %s, %d are needed", counted(int64(c.Pairs.Windows), "window"), leastWindows)
+	if !c.Tokens.Known() {
+		add("few-windows", "more queries, or a smaller --batch-size", "the rates have no interval: %s, %d are needed", counted(int64(c.Tokens.Windows), "window"), leastWindows)
 	}
 	for _, s := range c.Stages {
 		if s.Name != "encode" || c.Times.TimedS <= 0 {

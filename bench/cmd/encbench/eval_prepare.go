@@ -62,6 +62,9 @@ func (e *evalRun) openModel(ctx context.Context) (err error) {
 	if err := e.prompts(); err != nil {
 		return err
 	}
+	if dir := e.model.dir; dir != nil && dir.TruncateDim > 0 && e.dim == 0 {
+		e.warn("truncate-dim-unused", fmt.Sprintf("--truncate-dim %d", dir.TruncateDim), "the model's directory keeps the first %d values of a vector, all %d are used", dir.TruncateDim, dir.Dim())
+	}
 	return e.lengths()
 }
 
@@ -94,6 +97,11 @@ func (e *evalRun) prompts() error {
 	}
 	if e.fs.Changed("query-prompt") {
 		e.query = eval.Prompt{Text: e.queryPrompt}
+	}
+	for _, p := range []eval.Prompt{e.document, e.query} {
+		if err := e.model.checkPrompt(p.Text); err != nil {
+			return err
+		}
 	}
 	var unused []string
 	for _, name := range slices.Sorted(maps.Keys(declared)) {

@@ -371,16 +371,23 @@ func TestEvalPrompts(t *testing.T) {
 	needAll(t)
 	dir := modeltest.Copy(t, assettest.Need(t, "all-minilm-l6-v2"))
 	modeltest.WriteJSON(t, filepath.Join(dir, "config_sentence_transformers.json"), map[string]any{
-		"prompts": map[string]string{"query": "query: ", "document": "passage: ", "cluster": "topic: "}, "default_prompt_name": nil,
+		"prompts": map[string]string{"query": "query: ", "document": "passage: ", "cluster": "topic: "}, "default_prompt_name": nil, "truncate_dim": 100,
 	})
 	t.Chdir(t.TempDir())
 	writeLabelled(t)
 	prompts := func(args ...string) (query, document eval.Prompt, warning string) {
 		rec := evalRecord(t, append([]string{"--data", "labelled.jsonl", "--model", dir}, args...)...)
+		whole := ""
 		for _, w := range rec.Warnings {
-			if w.Code == "prompts-unused" {
+			switch w.Code {
+			case "prompts-unused":
 				warning = w.Text
+			case "truncate-dim-unused":
+				whole = w.Text + "; " + w.Advice
 			}
+		}
+		if want := "the model's directory keeps the first 100 values of a vector, all 384 are used; --truncate-dim 100"; whole != want {
+			t.Errorf("warning %q, want %q", whole, want)
 		}
 		return rec.Protocol.Query, rec.Protocol.Document, warning
 	}
@@ -395,6 +402,17 @@ func TestEvalPrompts(t *testing.T) {
 	r := encbench("", "eval", "--data", "labelled.jsonl", "--model", dir, "--prompt-name", "title")
 	if want := fmt.Sprintf("encbench eval: --prompt-name \"title\": model %s has no prompt of that name; it declares cluster, document, query\nSee `encbench eval --help`.\n", dir); r.code != exitUsage || r.stderr != want {
 		t.Errorf("exit %d, %s\nwant %s", r.code, r.stderr, want)
+	}
+	// What the pooling would have to leave out is refused, texts alone are not.
+	modeltest.WriteJSON(t, filepath.Join(dir, "1_Pooling", "config.json"), map[string]any{"pooling_mode": "mean", "include_prompt": false})
+	refused := " cannot be left out of pooling mean; encode without a prompt\n"
+	for _, args := range []string{"eval --doc-prompt= --data labelled.jsonl", "latency --data labelled.jsonl", "speed --prompt query:"} {
+		if r := encbench("", append(strings.Fields(args), "--model", dir)...); r.code != exitFailure || !strings.Contains(r.stderr, "has include_prompt false: the tokens of the prompt \"query:") || !strings.HasSuffix(r.stderr, refused) {
+			t.Errorf("%s: exit %d, %s", args, r.code, r.stderr)
+		}
+	}
+	if q, d, _ := prompts("--query-prompt", "", "--doc-prompt", ""); q.Text != "" || d.Text != "" {
+		t.Errorf("%+v, %+v", q, d)
 	}
 }
 

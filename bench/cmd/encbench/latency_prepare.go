@@ -37,7 +37,7 @@ func (l *latencyRun) openModel(ctx context.Context) (err error) {
 		}
 		l.prompt = text
 	}
-	return nil
+	return m.checkPrompt(l.prompt)
 }
 
 // openQueries reads the queries that the texts are made of.

@@ -115,6 +115,20 @@ func fixedSheetFacts() (bench.Tool, bench.Model, bench.Engine, env.Facts, bench.
 		bench.Memory{PeakRSS: 300e6}
 }
 
+// A median of fewer samples than its interval needs is not shown as a figure, and no
+// more documents are found than there are.
+func TestLatencyHead(t *testing.T) {
+	r := fixedLatency()
+	r.Lengths, r.Protocol.K, r.Index.Rows = r.Lengths[:1], 20_000, 9982
+	l := &r.Lengths[0]
+	l.Vector.N, l.Vector.Percentiles[0].Value = 5, nil
+	s := latencySheet(r)
+	want := "8 tokens: 3.200 ms to the vector, 4.200 ms to the best 9,982 of 9,982 rows (median of 5 samples, too few for a figure, warm)"
+	if len(s.heads) != 1 || s.heads[0] != want || s.sections[1].title != "Text to top 9,982, warm (ms)" {
+		t.Errorf("%q under %q, want %q", s.heads, s.sections[1].title, want)
+	}
+}
+
 // The sheets of both commands are goldens, as text and as Markdown.
 func TestSheets(t *testing.T) {
 	var got bytes.Buffer

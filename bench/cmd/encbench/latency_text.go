@@ -26,13 +26,17 @@ func latencySheet(r *latency.Record) *sheet {
 		}
 		head := fmt.Sprintf("%s: %s to the vector", count(l.Tokens, "token"), millis(l.Vector.Median))
 		if l.TopK != nil {
-			head += fmt.Sprintf(", %s to the best %d of %s", millis(l.TopK.Median), r.Protocol.K, count(r.Index.Rows, "row"))
+			head += fmt.Sprintf(", %s to the best %s of %s", millis(l.TopK.Median), bench.Thousands(int64(min(r.Protocol.K, r.Index.Rows))), count(r.Index.Rows, "row"))
 		}
-		s.heads = append(s.heads, head+" (median, warm)")
+		sure := "median, warm"
+		if l.Vector.Percentiles[0].Value == nil {
+			sure = fmt.Sprintf("median of %s, too few for a figure, warm", count(l.Vector.N, "sample"))
+		}
+		s.heads = append(s.heads, head+" ("+sure+")")
 	}
 	s.sections = append(s.sections, section{title: "Text to vector, warm (ms)", table: percentileTable(r, func(l *latency.Length) *latency.Series { return &l.Vector })})
 	if r.Index != nil {
-		s.sections = append(s.sections, section{title: fmt.Sprintf("Text to top %d, warm (ms)", r.Protocol.K), table: percentileTable(r, func(l *latency.Length) *latency.Series { return l.TopK })})
+		s.sections = append(s.sections, section{title: fmt.Sprintf("Text to top %s, warm (ms)", bench.Thousands(int64(min(r.Protocol.K, r.Index.Rows)))), table: percentileTable(r, func(l *latency.Length) *latency.Series { return l.TopK })})
 	}
 	s.sections = append(s.sections,
 		section{title: "Stages, warm (ms)", table: latencyStages(r)},

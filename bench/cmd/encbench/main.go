@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"encbench/bench/env"
 )
@@ -22,7 +23,12 @@ type app struct {
 	terminal       bool // stderr is a terminal: progress is drawn in place
 	// memory gives what the process can still take; nil = what the system says.
 	memory func() env.Room
+	// probe is how long the machine's peak is measured; 0 = probeTime.
+	probe time.Duration
 }
+
+// probeTime is how long the machine's peak is measured.
+const probeTime = 300 * time.Millisecond
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -68,7 +74,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 		return 0
 	}
 	out := &checked{w: a.stdout}
-	a = &app{stdin: interruptible(ctx, a.stdin), stdout: out, stderr: a.stderr, terminal: a.terminal, memory: a.memory}
+	a = &app{stdin: interruptible(ctx, a.stdin), stdout: out, stderr: a.stderr, terminal: a.terminal, memory: a.memory, probe: a.probe}
 	fs := c.flagSet()
 	opt := c.define(fs)
 	if err := fs.Parse(rest); err != nil {

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"encbench/bench"
 	"encbench/bench/assets/assettest"
@@ -31,7 +32,7 @@ func encbench(stdin string, args ...string) result {
 
 func encbenchContext(ctx context.Context, stdin string, args ...string) result {
 	var out, errs bytes.Buffer
-	a := &app{stdin: strings.NewReader(stdin), stdout: &out, stderr: &errs}
+	a := &app{stdin: strings.NewReader(stdin), stdout: &out, stderr: &errs, probe: 15 * time.Millisecond}
 	code := a.run(ctx, args)
 	return result{out.String(), errs.String(), code}
 }
@@ -75,8 +76,8 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// Every example of every --help runs. Those of speed are cut short: the last of
-// two equal flags counts.
+// Every example of every --help runs. Those of speed are cut short, in chunks too: the
+// last of two equal flags counts.
 func TestExamples(t *testing.T) {
 	needAll(t)
 	dir := t.TempDir()
@@ -89,7 +90,7 @@ func TestExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"before.json", "after.json"} {
-		r := encbench("", "speed", "--corpus", "docs.jsonl", "--sample", "8", "--repeats", "2", "--min-time", "1ms", "--out", name)
+		r := encbench("", "speed", "--corpus", "docs.jsonl", "--chunk", "128", "--sample", "8", "--repeats", "2", "--min-time", "1ms", "--out", name)
 		if r.code != 0 {
 			t.Fatalf("speed --out %s: exit %d\n%s", name, r.code, r.stderr)
 		}
@@ -125,7 +126,7 @@ func TestExamples(t *testing.T) {
 			args = args[1:]
 			switch c.name {
 			case "speed":
-				args = append(args, "--sample", "4", "--repeats", "1", "--min-time", "1ms")
+				args = append(args, "--chunk", "128", "--sample", "4", "--repeats", "1", "--min-time", "1ms")
 			case "eval":
 				args = append(args, "--docs", "30", "--queries", "4")
 			case "latency":
@@ -154,7 +155,7 @@ func TestTokenizeLines(t *testing.T) {
 // The record has the fields that its readers rely on, and holds together.
 func TestSpeedJSON(t *testing.T) {
 	needAll(t)
-	r := encbench("", "speed", "--sample", "24", "--repeats", "2", "--min-time", "1ms", "--format", "json")
+	r := encbench("", "speed", "--sample", "8", "--repeats", "2", "--min-time", "1ms", "--format", "json")
 	if r.code != 0 {
 		t.Fatalf("exit %d\n%s", r.code, r.stderr)
 	}
@@ -218,11 +219,11 @@ func TestSpeedJSON(t *testing.T) {
 func TestSpeedRegionsAgreeOnTheInput(t *testing.T) {
 	needAll(t)
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("d.tsv", []byte("a\tshort text\nb\t"+strings.Repeat("a longer text ", 400)+"\nc\t\n"), 0o644); err != nil {
+	if err := os.WriteFile("d.tsv", []byte("a\tshort text\nb\t"+strings.Repeat("a longer text ", 100)+"\nc\t\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	r := encbench("", "speed", "--corpus", "d.tsv", "--region", "end-to-end,tokenize+encode,encode", "--ubatch-size", "auto,2",
-		"--repeats", "1", "--min-time", "0s", "--format", "jsonl")
+		"--chunk", "128", "--overlap", "26", "--repeats", "1", "--min-time", "0s", "--format", "jsonl")
 	if r.code != 0 {
 		t.Fatalf("exit %d\n%s", r.code, r.stderr)
 	}

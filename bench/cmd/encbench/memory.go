@@ -106,6 +106,7 @@ type memoryPlan struct {
 	encoders []plannedEncoder
 	what     string // the memory of which is said; "" = of all there is
 	vectors  int64  // bytes of vectors that are kept
+	loaded   bool   // the runtime had a session before: its library is resident already
 	// advice says what makes runs, batches and vectors smaller, each in words that follow
 	// "use".
 	advice struct{ runs, batches, vectors string }
@@ -139,7 +140,9 @@ func (p *memoryPlan) predict(resident, heap, reference int64) []bench.MemoryPart
 			}
 		}
 	}
-	parts[1].Bytes, sum = parts[1].Bytes+libraryBytes, sum+libraryBytes
+	if !p.loaded {
+		parts[1].Bytes, sum = parts[1].Bytes+libraryBytes, sum+libraryBytes
+	}
 	if p.vectors > 0 {
 		parts, sum = append(parts, bench.MemoryPart{Name: partVectors, Bytes: p.vectors}), sum+p.vectors
 	}
@@ -175,6 +178,9 @@ func (a *app) admit(ctx context.Context, p *memoryPlan) (bench.Memory, error) {
 	m := bench.Memory{Available: room.Bytes}
 	if room.From != "" {
 		m.Available += resident
+		if room.Total > 0 { // shared pages are resident and in no group's account
+			m.Available = min(m.Available, room.Total)
+		}
 	}
 	m.Parts = p.predict(resident, goHeap(), reference)
 	for _, part := range m.Parts {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"encbench/bench"
+	"encbench/bench/assets/assettest"
 	"encbench/bench/env"
 	"encbench/engine/feed"
 	"encbench/engine/ort"
@@ -81,6 +82,36 @@ func TestLargestRun(t *testing.T) {
 		if rows, tokens := p.run(); rows != c.rows || tokens != c.longest {
 			t.Errorf("ubatch %d, %+v: %d rows of %d tokens, want %d of %d", c.ubatch, c.limit, rows, tokens, c.rows, c.longest)
 		}
+	}
+}
+
+// The library counts once, and a group's limit is all that there is, however much of
+// what is resident lies in no account of the group.
+func TestPredictedParts(t *testing.T) {
+	assettest.Need(t, "onnxruntime")
+	a := &app{stdin: strings.NewReader(""), stdout: &strings.Builder{}, stderr: &strings.Builder{}}
+	m, err := a.openModel(context.Background(), modelOptions{name: tinyEmbedder(t, "tiny-bert-mean")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.close()
+	p := &memoryPlan{encoders: []plannedEncoder{{model: m, layout: ort.Plan(1, 8, 0), longest: 32, limit: feed.Limit{Rows: 8}}}}
+	sum := func() (n int64) {
+		for _, part := range p.predict(10e6, 1e6, 0) {
+			n += part.Bytes
+		}
+		return n
+	}
+	fresh := sum()
+	p.loaded = true
+	if again := sum(); fresh-again != libraryBytes {
+		t.Errorf("%d bytes in a fresh process, %d in one that had a session, the library takes %d", fresh, again, libraryBytes)
+	}
+	const limit = 1 << 20
+	a.memory = func() env.Room { return env.Room{Bytes: limit - 1000, Total: limit, From: env.RoomGroup} }
+	got, err := a.admit(context.Background(), p)
+	if err == nil || got.Available != limit || !strings.Contains(err.Error(), "1.05 MB are available of the control group's limit of 1.05 MB") {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 
@@ -164,9 +195,10 @@ func TestMemoryHoldsInAFreshProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Once, so that the references are there.
+	speedRecord(t, "", "--corpus", "d.jsonl", "--chunk", "128")
 	speedRecord(t, "", "--corpus", "d.jsonl", "--chunk", "256")
-	speedRecord(t, "", "--corpus", "d.jsonl")
-	for _, args := range []string{"--chunk 256 --ubatch 16", "--chunk 256 --ubatch 32 --batch-tokens 4096", "--chunk 512", "--chunk 256 --ubatch 1 --region encode"} {
+	speedRecord(t, "", "--corpus", "d.jsonl", "--chunk", "512")
+	for _, args := range []string{"--chunk 128 --ubatch 16", "--chunk 256 --ubatch 32 --batch-tokens 4096", "--chunk 512", "--chunk 256 --ubatch 1 --region encode"} {
 		line := "speed --corpus d.jsonl --sample 40 --repeats 1 --min-time 0s --format json " + args
 		cmd := exec.Command(os.Args[0], "-test.run=^TestMemoryHoldsInAFreshProcess$")
 		cmd.Env = append(os.Environ(), memoryChild+"="+line)

@@ -73,6 +73,9 @@ func (f *modelConvertFlags) run(ctx context.Context, a *app, args []string) erro
 	if m.dir == nil {
 		return usagef("%s is a graph, whose weights have types of their own; name a Hugging Face directory", m.graph)
 	}
+	if err := outside(f.out, m.dir.Dir); err != nil {
+		return err
+	}
 	files, err := quant.Files(m.dir, to)
 	if err != nil {
 		return err
@@ -274,8 +277,16 @@ func (c *conversion) print() {
 // beside its place.
 type directory struct{ path, tmp string }
 
-// emptyDir refuses a path at which something is.
+// emptyDir refuses a path at which something is, and the current folder, which cannot
+// be replaced.
 func emptyDir(path string) error {
+	// A link with a slash after it would be followed, and then replaced.
+	path = filepath.Clean(path)
+	if st, err := os.Lstat(path); err == nil && !st.IsDir() {
+		return usagef("--out %s exists and is no directory; name a new one", path)
+	} else if here, hereErr := os.Stat("."); err == nil && hereErr == nil && os.SameFile(here, st) {
+		return usagef("--out %s is the current directory, which cannot be replaced; name a new one", path)
+	}
 	entries, err := os.ReadDir(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -284,6 +295,26 @@ func emptyDir(path string) error {
 		return usagef("--out %s exists and is no directory; name a new one", path)
 	case len(entries) > 0:
 		return usagef("--out %s exists and is not empty; name a new directory", path)
+	}
+	return nil
+}
+
+// outside refuses a place within the directory that is copied: it would be copied into
+// itself. A place that is not there is left to newDirectory to report.
+func outside(path, dir string) error {
+	real := func(path string) string {
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			return path
+		}
+		if link, err := filepath.EvalSymlinks(abs); err == nil {
+			return link
+		}
+		return abs
+	}
+	rel, err := filepath.Rel(real(dir), real(filepath.Dir(filepath.Clean(path))))
+	if err == nil && filepath.IsLocal(rel) {
+		return usagef("--out %s lies in the directory of the model itself; name one beside it", path)
 	}
 	return nil
 }

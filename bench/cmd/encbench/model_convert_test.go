@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -162,6 +163,9 @@ func TestModelConvertErrors(t *testing.T) {
 	dir := tinyEmbedder(t, "tiny-bert-mean")
 	t.Chdir(t.TempDir())
 	writeFiles(t, map[string]string{"full/x": "x", "file": "x", "g.onnx": ""})
+	if err := errors.Join(os.Symlink(dir, "link"), os.Mkdir("empty", 0o755)); err != nil {
+		t.Fatal(err)
+	}
 	see := "\nSee `encbench model convert --help`.\n"
 	for _, test := range []struct {
 		args, want string
@@ -173,8 +177,11 @@ func TestModelConvertErrors(t *testing.T) {
 		{"DIR --dtype int8", "--out is required: the directory to be written" + see, exitUsage},
 		{"DIR --dtype int8 --out full", "--out full exists and is not empty; name a new directory" + see, exitUsage},
 		{"DIR --dtype int8 --out file", "--out file exists and is no directory; name a new one" + see, exitUsage},
+		{"DIR --dtype int8 --out link/", "--out link exists and is no directory; name a new one" + see, exitUsage},
 		{"DIR --dtype float32 --out x", "the weights of DIR are float32 already" + see, exitUsage},
 		{"DIR DIR --dtype int8 --out x", "one model at a time, 2 given" + see, exitUsage},
+		{"DIR --dtype int8 --out DIR/x", "--out DIR/x lies in the directory of the model itself; name one beside it" + see, exitUsage},
+		{"link --dtype int8 --out DIR/1_Pooling/x", "--out DIR/1_Pooling/x lies in the directory of the model itself; name one beside it" + see, exitUsage},
 		{"DIR --dtype int8 --out no/where/x", "--out: the directory cannot be written: stat no/where: no such file or directory\n", exitFailure},
 	} {
 		r := encbench("", strings.Fields("model convert "+strings.ReplaceAll(test.args, "DIR", dir))...)
@@ -183,13 +190,18 @@ func TestModelConvertErrors(t *testing.T) {
 			t.Errorf("%s: exit %d\n%s\nwant %d\n%s", test.args, r.code, r.stderr, test.code, want)
 		}
 	}
+	t.Chdir("empty")
+	if r := encbench("", "model", "convert", dir, "--dtype", "int8", "--out", "."); r.code != exitUsage || r.stderr != "encbench model convert: --out . is the current directory, which cannot be replaced; name a new one"+see {
+		t.Errorf("the current directory: exit %d, %s", r.code, r.stderr)
+	}
+	t.Chdir("..")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if r := encbenchContext(ctx, "", "model", "convert", dir, "--dtype", "int8", "--out", "x"); r.code != exitFailure || r.stderr != "encbench model convert: interrupted; nothing was written\n" {
 		t.Errorf("interrupted: exit %d, %s", r.code, r.stderr)
 	}
 	left, _ := filepath.Glob("*")
-	if want := []string{"file", "full", "g.onnx"}; !slices.Equal(left, want) {
+	if want := []string{"empty", "file", "full", "g.onnx", "link"}; !slices.Equal(left, want) {
 		t.Errorf("left %v, want %v", left, want)
 	}
 }

@@ -217,6 +217,29 @@ func TestSynthetic(t *testing.T) {
 	}
 }
 
+// Damaged weights are told as such, by every command that gates.
+func TestWeightsThatAreNoNumbers(t *testing.T) {
+	needAll(t)
+	dir := tinyEmbedder(t, "tiny-bert-mean")
+	t.Chdir(t.TempDir())
+	path := filepath.Join(dir, "model.safetensors")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := len(data) - 64; i < len(data); i += 4 { // the last values of some tensor
+		binary.LittleEndian.PutUint32(data[i:], math.Float32bits(float32(math.NaN())))
+	}
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := encbench("", "model", "verify", dir)
+	const want = "reference vectors of DIR: probe of 3 tokens: the output holds a value that is no finite number: weights of the model are damaged, or so large that their products overflow; get the model again\n"
+	if _, got, _ := strings.Cut(strings.ReplaceAll(r.stderr, dir, "DIR"), "encbench model verify: "); r.code != exitFailure || got != want || r.stdout != "" {
+		t.Errorf("exit %d, %s\nwant %s", r.code, r.stderr, want)
+	}
+}
+
 // A reranker's logits are gated, of whatever type its weights are.
 func TestVerifyReranker(t *testing.T) {
 	assettest.Need(t, "onnxruntime")

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"encbench/bench"
@@ -253,6 +254,9 @@ func (m *loadedModel) openTokenizer(opt modelOptions) error {
 		return fmt.Errorf("tokenizer %s has ids up to %d, the model's embedding ends at %d: it is another model's, or tokens were added to it and the model was not resized",
 			path, m.tok.VocabSize()-1, m.facts.Vocab-1)
 	}
+	if m.dir != nil && m.dir.LowerCase && !m.lowers() {
+		return fmt.Errorf("model %s: sentence_bert_config.json has do_lower_case true, its tokenizer.json does not lower-case: unsupported; use a tokenizer.json whose normalizer does", m.facts.Name)
+	}
 	if opt.prompt != nil {
 		m.prompt = *opt.prompt
 	}
@@ -260,6 +264,20 @@ func (m *loadedModel) openTokenizer(opt modelOptions) error {
 		m.promptIDs = m.tok.AppendIDs(nil, []byte(m.prompt))
 	}
 	return nil
+}
+
+// lowers says whether the tokenizer makes no difference between upper and lower case.
+func (m *loadedModel) lowers() bool {
+	upper, lower := m.tok.AppendIDs(nil, []byte("THE QUICK ÄА FOX")), m.tok.AppendIDs(nil, []byte("the quick äа fox"))
+	return slices.Equal(upper, lower)
+}
+
+// checkPrompt refuses a prompt that the model's pooling would have to leave out.
+func (m *loadedModel) checkPrompt(text string) error {
+	if m.dir == nil {
+		return nil
+	}
+	return m.dir.CheckPrompt(text)
 }
 
 // noTokenizer says that the directory has no tokenizer.json, and what it has instead.

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"sync"
 	"time"
@@ -64,14 +66,18 @@ func (a *app) references(ctx context.Context, m *loadedModel, longest int) ([]be
 	if err != nil {
 		return nil, "", err
 	}
+	var failed error // in the words of the encoder, without the cache's around them
 	path, err := s.Derived(ctx, name, func(w io.Writer) error {
 		fmt.Fprintf(a.stderr, "computing reference vectors of %s with the plain Go encoder (once; cached afterwards)\n", m.facts.Name)
-		vectors, err := encodeReference(ctx, dir, refs)
-		if err != nil {
-			return err
+		var vectors [][]float32
+		if vectors, failed = encodeReference(ctx, dir, refs); failed != nil {
+			return failed
 		}
 		return json.NewEncoder(w).Encode(vectors)
 	})
+	if errors.Is(failed, errNotFinite) {
+		return nil, "", fmt.Errorf("reference vectors of %s: %w", m.facts.Name, failed)
+	}
 	if err != nil {
 		return nil, "", fmt.Errorf("reference vectors: %w", err)
 	}
@@ -137,9 +143,25 @@ func encodeReference(ctx context.Context, m *model.Model, refs []bench.Reference
 	}
 	wg.Wait()
 	for i, err := range errs {
+		if err == nil && !finite(out[i]) {
+			err = errNotFinite
+		}
 		if err != nil {
 			return nil, fmt.Errorf("probe of %d tokens: %w", len(refs[i].IDs), err)
 		}
 	}
 	return out, nil
+}
+
+// errNotFinite is met with weights that hold infinities or are no numbers, and with
+// those whose products overflow even float64.
+var errNotFinite = errors.New("the output holds a value that is no finite number: weights of the model are damaged, or so large that their products overflow; get the model again")
+
+func finite(v []float32) bool {
+	for _, x := range v {
+		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
+			return false
+		}
+	}
+	return true
 }

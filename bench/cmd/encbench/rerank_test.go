@@ -329,12 +329,18 @@ func TestRerankSynthetic(t *testing.T) {
 	writeFirstStage(t)
 	var config map[string]any
 	modeltest.ReadJSON(t, "reranker/config.json", &config)
-	config["encbench_synthetic"] = map[string]any{"shape": "tiny", "seed": 1, "tokenizer": "stand-in"}
-	modeltest.WriteJSON(t, "reranker/config.json", config)
 	args := []string{"rerank", "--model", "reranker", "--run", "first.run", "--data", "labelled.jsonl"}
-	text := ok(t, args...)
-	if !strings.Contains(text, "synthetic weights: speed only") || !strings.Contains(text, "pairs/s") || strings.Contains(text, "nDCG") {
-		t.Errorf("%s", text)
+	for _, tokenizer := range []string{"stand-in", "real"} {
+		config["encbench_synthetic"] = map[string]any{"shape": "tiny", "seed": 1, "tokenizer": tokenizer}
+		modeltest.WriteJSON(t, "reranker/config.json", config)
+		text := ok(t, args...)
+		head, _, _ := strings.Cut(text, "What ran")
+		if !strings.Contains(head, "synthetic weights: speed only") || !strings.Contains(head, "tokens/s") || strings.Contains(text, "nDCG") {
+			t.Errorf("%s", text)
+		}
+		if strings.Contains(head, "pairs/s") != (tokenizer == "real") {
+			t.Errorf("pairs/s with a %s tokenizer\n%s", tokenizer, head)
+		}
 	}
 	r := encbench("", append(args, "--run-out", "new.ebrun")...)
 	if want := "encbench rerank: --run-out: model reranker has synthetic weights, whose order means nothing; leave it out, speed is all there is\nSee `encbench rerank --help`.\n"; r.code != exitUsage || r.stderr != want {

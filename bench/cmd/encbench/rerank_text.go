@@ -70,6 +70,9 @@ func valueHead(c *rerank.Collection) string {
 
 // rateHead gives pairs and tokens a second.
 func rateHead(c *rerank.Collection) string {
+	if c.Pairs.PerS == 0 { // of a stand-in tokenizer
+		return fmt.Sprintf("%s tokens/s%s: %s in %s", report.Number(c.Tokens.PerS), rateInterval(c.Tokens), count(c.Ledger.Pairs, "pair"), report.Seconds(c.Times.TimedS))
+	}
 	return fmt.Sprintf("%s pairs/s%s, %s tokens/s: %s in %s", report.Number(c.Pairs.PerS), rateInterval(c.Pairs), report.Number(c.Tokens.PerS),
 		count(c.Ledger.Pairs, "pair"), report.Seconds(c.Times.TimedS))
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -121,6 +122,9 @@ func (s *speedRun) open(ctx context.Context) (err error) {
 		return err
 	}
 	s.modelTime = time.Since(mark)
+	if err := s.model.checkPrompt(s.model.prompt); err != nil {
+		return err
+	}
 	if s.rt, err = s.app.runtime(ctx, s.ortLibrary); err != nil {
 		return err
 	}
@@ -176,7 +180,7 @@ func (s *speedRun) measure(ctx context.Context) error {
 	for _, a := range s.arms {
 		t := a.Record.Engine.Threads
 		if _, ok := peaks[t]; !ok {
-			flops, source, err := peak.FLOPS(ctx, t, 300*time.Millisecond)
+			flops, source, err := peak.FLOPS(ctx, t, cmp.Or(s.app.probe, probeTime))
 			if err != nil && !errors.Is(err, peak.ErrNotBuilt) {
 				return err
 			}

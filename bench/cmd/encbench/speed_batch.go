@@ -100,6 +100,7 @@ func (s *speedRun) settle(ctx context.Context) error {
 	}
 	s.configs = dedupe(settled)
 	p := s.plan()
+	p.loaded = len(s.searches) > 0
 	for _, c := range s.configs {
 		e, err := s.planned(ctx, c)
 		if err != nil {

@@ -83,10 +83,11 @@ func TestBatchTokens(t *testing.T) {
 // --batch auto tries several ways, says so, and measures with the one that it chose.
 func TestBatchAuto(t *testing.T) {
 	needAll(t)
+	tiny := []string{"--model", tinyEmbedder(t, "tiny-bert-mean"), "--sample", "20"}
 	t.Chdir(t.TempDir())
 	lengthsCorpus(t, "d.jsonl")
-	args := []string{"speed", "--corpus", "d.jsonl", "--chunk", "64", "--overlap", "0", "--sample", "20", "--repeats", "1", "--min-time", "0s", "--format", "json", "--batch", "auto"}
-	r := encbench("", args...)
+	args := []string{"speed", "--corpus", "d.jsonl", "--chunk", "64", "--overlap", "0", "--repeats", "1", "--min-time", "0s", "--format", "json", "--batch", "auto"}
+	r := encbench("", append(args, tiny...)...)
 	if r.code != 0 {
 		t.Fatalf("exit %d\n%s", r.code, r.stderr)
 	}
@@ -113,7 +114,7 @@ func TestBatchAuto(t *testing.T) {
 			}
 		case bench.TrialExcluded:
 			excluded++
-			if trial.Reason != "the 16 chunks of a pass do not fill it" {
+			if trial.Reason != "the 20 chunks of a pass do not fill it" {
 				t.Errorf("batch %d ubatch %s is excluded: %s", trial.Batch, trial.UBatch, trial.Reason)
 			}
 		default:
@@ -123,11 +124,11 @@ func TestBatchAuto(t *testing.T) {
 	if measured < 4 || excluded < 4 {
 		t.Errorf("%d trials were measured, %d excluded: %+v", measured, excluded, s.Trials)
 	}
-	if !strings.Contains(r.stderr, "batch search: 16 chunks a pass, ") || !strings.Contains(r.stderr, "excluded: the 16 chunks of a pass do not fill it") || !strings.Contains(r.stderr, "chosen\n") {
+	if !strings.Contains(r.stderr, "batch search: 16 chunks a pass, ") || !strings.Contains(r.stderr, "excluded: the 20 chunks of a pass do not fill it") || !strings.Contains(r.stderr, "chosen\n") {
 		t.Errorf("standard error:\n%s", r.stderr)
 	}
 	// With a physical batch given, only batches are searched for.
-	r = encbench("", append(args, "--ubatch", "2")...)
+	r = encbench("", append(append(args, tiny...), "--ubatch", "2")...)
 	rec = bench.Record{}
 	if err := json.Unmarshal([]byte(r.stdout), &rec); err != nil {
 		t.Fatalf("%v: %s", err, r.stderr)
@@ -138,11 +139,11 @@ func TestBatchAuto(t *testing.T) {
 		}
 	}
 	// What the memory does not hold is listed and not opened; nothing is left where not
-	// even the smallest fits.
+	// even the smallest fits. A larger model, on few chunks.
 	small := func(room int64) result {
 		var out, errs bytes.Buffer
 		a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, memory: func() env.Room { return env.Room{Bytes: room, Total: 8e9, From: env.RoomMachine} }}
-		code := a.run(context.Background(), args)
+		code := a.run(context.Background(), append(args, "--sample", "3"))
 		return result{out.String(), errs.String(), code}
 	}
 	r = small(230e6)

@@ -138,6 +138,9 @@ func (s *speedRun) trial(ctx context.Context, c config, m *loadedModel, availabl
 
 // openTrial opens the encoder of a trial, and gates it the first time.
 func (s *speedRun) openTrial(ctx context.Context, c config, m *loadedModel, first bool) (engine.Encoder, error) {
+	// What closed trials held must not lie beside this one.
+	debug.FreeOSMemory()
+	ort.Trim()
 	g, err := m.build(c.ubatch > 1, c.chunk)
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,8 +24,13 @@ import (
 // short makes speed take one small sample.
 var short = []string{"--sample", "4", "--repeats", "1", "--min-time", "0s", "--format", "json"}
 
+// speedRecord gives the record of one small sample, of short chunks unless args say
+// their size: the gate's rows are as long.
 func speedRecord(t *testing.T, stdin string, args ...string) bench.Record {
 	t.Helper()
+	if !slices.Contains(args, "--chunk") {
+		args = append([]string{"--chunk", "128"}, args...)
+	}
 	r := encbench(stdin, append(append([]string{"speed"}, short...), args...)...)
 	if r.code != 0 {
 		t.Fatalf("speed %v: exit %d\n%s", args, r.code, r.stderr)
