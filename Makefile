@@ -123,7 +123,8 @@ $(VENV)/bin/all-minilm-l6-v2-q.onnx: bench/peers/int8_graph.sh bench/peers/maven
 peers: assets $(VENV)/done $(VENV)/bin/trec_eval $(VENV)/bin/all-minilm-l6-v2-q.onnx ## measure against Python peers (6 GB on disk), FAISS and trec_eval, interleaved; then results
 	$(BIN) peers --python $(VENV)/bin/python --out docs/results/peers.json
 	$(BIN) peers --part tokenizers --tokenizers corpus/tokenize/testdata $(addprefix --tokenizer ,$(TOKENIZERS)) --python $(VENV)/bin/python --out docs/results/tokenizers.json
-	$(BIN) peers --part models --python $(VENV)/bin/python --out docs/results/models.json
+	$(BIN) peers --part models --only 512 --only int8 --only import --python $(VENV)/bin/python --out docs/results/models.json
+	$(BIN) peers --part models --only 8,192 --python $(VENV)/bin/python --out docs/results/models-long.json
 	$(BIN) peers --part search --python $(VENV)/bin/python --out docs/results/search.json
 	$(BIN) peers --part score --python $(VENV)/bin/python --out docs/results/score.json
 	$(BIN) peers --part quality --collections $(COLLECTIONS) --out docs/results/quality.json
