@@ -115,20 +115,12 @@ func (e *encoder) feedForward(name string, f model.FeedForward, x string) string
 
 // activation gives act(product + bias of l).
 func (e *encoder) activation(name string, act model.Activation, product string, l model.Linear) string {
-	switch act {
-	case model.GELU:
-		if l.Bias != "" {
-			return e.msOp(name, "BiasGelu", []string{product, e.linearBias(l)})
-		}
-		return e.msOp(name, "Gelu", []string{product})
-	case model.GELUTanh:
-		if l.Bias != "" {
-			return e.msOp(name, "FastGelu", []string{product, e.linearBias(l)})
-		}
-		return e.msOp(name, "FastGelu", []string{product})
-	}
 	x := e.biased(name+".biased", product, l)
 	switch act {
+	case model.GELU:
+		return e.msOp(name, "Gelu", []string{x})
+	case model.GELUTanh:
+		return e.msOp(name, "FastGelu", []string{x})
 	case model.SiLU:
 		return e.msOp(name, "QuickGelu", []string{x}, attrFloat("alpha", 1))
 	case model.ReLU:
@@ -195,8 +187,8 @@ func (e *encoder) positions() string {
 }
 
 // rows is the number of rows, int64 [1].
-func (e *encoder) rows() string {
-	return e.once("rows", func(name string) string {
-		return e.op(name, "Shape", []string{InputIDs}, attrInt("end", 1))
+func (g *graph) rows() string {
+	return g.once("rows", func(name string) string {
+		return g.op(name, "Shape", []string{InputIDs}, attrInt("end", 1))
 	})
 }

@@ -31,52 +31,57 @@ const (
 // multiplied by the weight's scale and then by the row's, in float32.
 //
 // Note: measured with ONNX Runtime 1.32 on one core with AVX-512 VNNI, a row of 512
-// tokens of all-MiniLM-L6-v2, ms of processor time: 70 as built here, of which the
-// quantised multiplications are 21 and attention 36; float32 138; ONNX Runtime's own
-// dynamic quantisation of the exported graph 82 to 88, of the fused one 85; a row of
-// 512 tokens with AVX2 alone 101, 141 and 111 to 119. Tried and left:
-// MatMulNBits with 8 bits and accuracy level 4, which rounds blocks of a row, 107 to
-// 123 (AVX2: 200); int8 instead of uint8 activations 364, as they have no packed
-// kernel; uint8 weights 113; Abs and ReduceMax instead of ReduceMax and ReduceMin 72.
-// The least cosine to float32 over 300 texts is 0.996 (7 bits: 0.993), of ONNX
-// Runtime's own 0.89, or 0.984 with a scale for each channel.
+// tokens of all-MiniLM-L6-v2, ms of processor time: 68 as built here, of which the
+// quantised multiplications are 27 and attention 30, both near that core's peak;
+// float32 136; ONNX Runtime's own dynamic quantisation of the exported graph 82 to 88,
+// of the fused one 85; a row of 512 tokens with AVX2 alone 101, 141 and 111 to 119.
+// Tried and left: MatMulNBits with 8 bits and accuracy level 4, which rounds blocks of
+// a row, 107 to 123 (AVX2: 200); int8 instead of uint8 activations 364, as they have no
+// packed kernel; uint8 weights 113; Abs and ReduceMax instead of ReduceMax and
+// ReduceMin 72. The least cosine to float32 over 300 texts is 0.996 (7 bits: 0.993), of
+// ONNX Runtime's own 0.89, or 0.984 with a scale for each channel.
 func (g *graph) matmulInt8(name string, l model.Linear, x string) string {
 	a := g.quantise(x, l.In)
 	product := g.msOp(name+".product", "MatMulIntegerToFloat", []string{
 		a.values, g.int8Weight(l), g.float("scalar.one", 1), g.int8Scale(l), g.byteScalar("activation.zero", g.zero()),
 	})
 	scaled := g.op(name+".scaled", "Mul", []string{product, a.scale})
-	shape := g.op(name+".shape", "Concat", []string{a.outer, g.ints(fmt.Sprintf("dim.%d", l.Out), int64(l.Out))}, attrInt("axis", 0))
-	return g.op(name, "Reshape", []string{scaled, shape})
+	return g.op(name, "Reshape", []string{scaled, g.rowsOf(l.Out)})
+}
+
+// rowsOf is the shape of states of a size, int64 [3], whatever the tokens of a row.
+func (g *graph) rowsOf(size int) string {
+	return g.once(fmt.Sprintf("rows.of.%d", size), func(as string) string {
+		return g.op(as, "Concat", []string{g.rows(), g.list(-1, int64(size))}, attrInt("axis", 0))
+	})
 }
 
 // quantised is a rounded activation.
 type quantised struct {
-	values string // uint8 [tokens, in]
-	scale  string // float32 [tokens, 1]
-	outer  string // int64: the activation's shape without its last dimension
+	values string // uint8 [rows · tokens, in]
+	scale  string // float32 [rows · tokens, 1]
 }
 
 // quantise rounds the last dimension of x, of size in, row by row; once for all maps
 // that take x.
 func (g *graph) quantise(x string, in int) quantised {
-	q := quantised{values: x + ".rounded", scale: x + ".scale", outer: x + ".outer"}
+	q := quantised{values: x + ".rounded", scale: x + ".scale"}
 	if g.seen[q.values] {
 		return q
 	}
 	g.seen[q.values] = true
-	last := g.ints("axis.1", 1)
-	flat := g.op(x+".flat", "Reshape", []string{x, g.ints(fmt.Sprintf("flat.%d", in), -1, int64(in))})
+	last := g.list(1)
+	flat := g.op(x+".flat", "Reshape", []string{x, g.list(-1, int64(in))})
 	high := g.op(x+".high", "ReduceMax", []string{flat, last}, attrInt("keepdims", 0))
 	low := g.op(x+".low", "ReduceMin", []string{flat, last}, attrInt("keepdims", 0))
-	most := g.op(x+".most", "Max", []string{high, g.op(x+".low.negative", "Neg", []string{low})})
-	unit := g.op(x+".unit", "Div", []string{most, g.float("activation.levels", float32(g.zero()-1))})
-	// A row of zeros stays one.
-	unit = g.op(x+".step", "Max", []string{unit, g.float("activation.least", float32(math.Float32frombits(1<<23)))})
-	zero := g.op(x+".zero", "Expand", []string{g.byteScalar("activation.zero", g.zero()), g.op(x+".tokens", "Shape", []string{unit})})
+	levels := float32(g.zero() - 1)
+	// The least number keeps a row of zeros from a scale of zero.
+	most := g.op(x+".most", "Max", []string{high, g.op(x+".low.negative", "Neg", []string{low}), g.float("activation.least", levels*math.Float32frombits(1<<23))})
+	unit := g.op(x+".unit", "Div", []string{most, g.float("activation.levels", levels)})
+	// One zero point for each row: any scale rounded by the largest of all is 0.
+	zero := g.op(x+".zero", "QuantizeLinear", []string{unit, g.float("float.most", math.MaxFloat32), g.byteScalar("activation.zero", g.zero())})
 	g.op(q.values, "QuantizeLinear", []string{flat, unit, zero}, attrInt("axis", 0))
 	g.op(q.scale, "Unsqueeze", []string{unit, last})
-	g.op(q.outer, "Shape", []string{x}, attrInt("end", -1))
 	return q
 }
 
