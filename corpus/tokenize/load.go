@@ -18,7 +18,7 @@ func LoadFile(path string) (Tokenizer, Info, error) {
 		return nil, Info{}, fmt.Errorf("load tokenizer: %w", err)
 	}
 	defer f.Close()
-	t, info, err := Load(f)
+	t, info, err := read(f)
 	if err != nil {
 		return nil, Info{}, fmt.Errorf("load tokenizer %s: %w", path, err)
 	}
@@ -29,15 +29,19 @@ func LoadFile(path string) (Tokenizer, Info, error) {
 // the file asks for something this package does not do; whatever the file sets
 // that is unknown here is refused, because it may change ids.
 func Load(r io.Reader) (Tokenizer, Info, error) {
-	data, err := io.ReadAll(r)
-	if err != nil {
-		return nil, Info{}, fmt.Errorf("read tokenizer.json: %w", err)
-	}
-	t, info, err := parse(data)
+	t, info, err := read(r)
 	if err != nil {
 		return nil, Info{}, fmt.Errorf("tokenizer.json: %w", err)
 	}
 	return t, info, nil
+}
+
+func read(r io.Reader) (Tokenizer, Info, error) {
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return nil, Info{}, err
+	}
+	return parse(data)
 }
 
 // families reads a file by the type of its model.

@@ -227,7 +227,7 @@ func TestLoadFile(t *testing.T) {
 	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	want := "load tokenizer " + path + ": tokenizer.json: the JSON ends early, after 1 bytes (a truncated file?)"
+	want := "load tokenizer " + path + ": the JSON ends early, after 1 bytes (a truncated file?)"
 	if _, _, err := LoadFile(path); err == nil || err.Error() != want {
 		t.Errorf("truncated file: %v, want %s", err, want)
 	}
