@@ -3,6 +3,7 @@ package train
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"unicode/utf8"
@@ -34,8 +35,8 @@ const scale = 1 << 16
 // substrings that occur twice, and their characters, are pieces at first, weighed by
 // how often they occur times how long they are. Then expectation and maximisation
 // take turns, and the pieces whose loss costs the text's probability least are
-// dropped until there are size of them; characters stay. size is at least the number
-// of different characters. The pieces come by falling score.
+// dropped until there are size of them; characters stay, and a size below their number
+// is an error. The pieces come by falling score.
 //
 // progress, if any, is told the rounds done and those expected. The error of ctx ends
 // the work.
@@ -46,6 +47,9 @@ const scale = 1 << 16
 func Unigram(ctx context.Context, words map[string]int64, size int, progress func(done, total int)) ([]Piece, error) {
 	u := &unigramTrainer{}
 	u.seed(words)
+	if chars := u.characters(); size < chars {
+		return nil, fmt.Errorf("a Unigram model of %d pieces: the words have %d characters, each of which is a piece", size, chars)
+	}
 	total := 1
 	for n := float64(len(u.pieces)); n > float64(size); n *= pruneKeep {
 		total++
@@ -122,6 +126,16 @@ func (u *unigramTrainer) seed(words map[string]int64) {
 	}
 	u.sort()
 	u.normalise()
+}
+
+// characters counts the pieces that are never dropped.
+func (u *unigramTrainer) characters() (n int) {
+	for _, p := range u.pieces {
+		if p.single {
+			n++
+		}
+	}
+	return n
 }
 
 // limit keeps the most probable of more than most pieces, and all characters.

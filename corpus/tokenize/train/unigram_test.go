@@ -159,6 +159,17 @@ func TestUnigramGolden(t *testing.T) {
 	}())
 }
 
+// Characters are never dropped, so fewer pieces than those cannot be had.
+func TestUnigramTooSmall(t *testing.T) {
+	want := "a Unigram model of 2 pieces: the words have 3 characters, each of which is a piece"
+	if _, err := Unigram(context.Background(), map[string]int64{"abc": 3, "ab": 2}, 2, nil); err == nil || err.Error() != want {
+		t.Errorf("error %v, want %q", err, want)
+	}
+	if pieces, err := Unigram(context.Background(), map[string]int64{"abc": 3, "ab": 2}, 3, nil); err != nil || len(pieces) != 3 {
+		t.Errorf("3 pieces of 3 characters: %d, %v", len(pieces), err)
+	}
+}
+
 func TestUnigramStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
