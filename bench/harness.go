@@ -32,6 +32,9 @@ type Arm struct {
 	whole  bool // the stream has been read to its end
 	stages stageTimes
 	sums   engine.Work
+
+	stale     bool // samples came after the last refresh
+	refreshed time.Time
 }
 
 // Harness runs arms interleaved: each round gives every arm a turn, one sample or
@@ -41,7 +44,7 @@ type Harness struct {
 	Schedule Schedule
 	Arms     []*Arm
 	Progress func(Step)       // called from a goroutine of its own, a few times a second; may be nil
-	Save     func(*Arm) error // called after every sample; may be nil
+	Save     func(*Arm) error // called after every sample, or once a second of very short ones; may be nil
 
 	meter meter
 }
@@ -49,8 +52,15 @@ type Harness struct {
 // Run warms up and measures. When ctx ends, the sample in progress is thrown
 // away, the records keep what was measured, and the context's error is returned;
 // after any other error too the records hold the samples before it.
-func (h *Harness) Run(ctx context.Context) error {
+func (h *Harness) Run(ctx context.Context) (err error) {
 	defer h.watch()()
+	defer func() {
+		for _, a := range h.Arms {
+			if a.stale {
+				err = errors.Join(err, h.refresh(a))
+			}
+		}
+	}()
 	for i, a := range h.Arms {
 		h.begin(i, "warm-up")
 		if err := h.warm(ctx, a); err != nil {
@@ -134,16 +144,25 @@ func (h *Harness) warm(ctx context.Context, a *Arm) error {
 	return nil
 }
 
+// eachSample is how many samples a record has when it is no longer refreshed and
+// saved after each of them: the milliseconds that this takes grow with them.
+const eachSample = 100
+
 // add appends a sample to the record.
 func (h *Harness) add(a *Arm, s Sample) error {
 	a.Record.Samples = append(a.Record.Samples, s)
 	h.counted(a)
+	if len(a.Record.Samples) > eachSample && time.Since(a.refreshed) < time.Second {
+		a.stale = true
+		return nil
+	}
 	return h.refresh(a)
 }
 
 // refresh brings the record up to its samples and saves it.
 func (h *Harness) refresh(a *Arm) error {
 	a.summarize()
+	a.stale, a.refreshed = false, time.Now()
 	if h.Save != nil {
 		return h.Save(a)
 	}

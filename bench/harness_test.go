@@ -334,8 +334,13 @@ func TestHarnessProgress(t *testing.T) {
 		Schedule: bench.Schedule{Repeats: 1, MinTime: 350 * time.Millisecond}, Arms: []*bench.Arm{a},
 		Progress: func(s bench.Step) { steps = append(steps, s) },
 	}
+	saves, saved := 0, 0
+	h.Save = func(a *bench.Arm) error { saves, saved = saves+1, a.Record.Rates.Chunks.N; return nil }
 	if err := h.Run(context.Background()); err != nil {
 		t.Fatal(err)
+	}
+	if n := len(a.Record.Samples); saved != n || n > 1000 && saves > n/2 {
+		t.Errorf("%d samples, saved %d times, the last time with %d", n, saves, saved)
 	}
 	if len(steps) < 1 {
 		t.Fatal("no progress in 350 ms")
@@ -343,6 +348,14 @@ func TestHarnessProgress(t *testing.T) {
 	last := steps[len(steps)-1]
 	if last.Phase != "sample" || last.Arms != 1 || last.Planned < 350*time.Millisecond || last.Sample < 2 {
 		t.Errorf("progress %+v", last)
+	}
+	low, high := math.Inf(1), 0.0
+	for _, s := range a.Record.Samples {
+		rate := float64(s.Chunks) / s.WallS
+		low, high = min(low, rate), max(high, rate)
+	}
+	if last.Rate < low || last.Rate > high {
+		t.Errorf("rate %g chunks/s, samples have %g to %g", last.Rate, low, high)
 	}
 }
 

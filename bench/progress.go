@@ -14,6 +14,7 @@ type Step struct {
 	Chunks          int64         // of this sample
 	Elapsed         time.Duration // of this phase
 	Timed, Planned  time.Duration // of all samples of all arms, estimated
+	Rate            float64       // of the arm, chunks/s; 0 = not known yet
 }
 
 // meter is what the measuring goroutine leaves for the reporting one. While the
@@ -29,6 +30,7 @@ type meter struct {
 
 type armMeter struct {
 	timed        time.Duration
+	chunks       int64
 	samples      int
 	sampleChunks int // chunks of a sample, 1 while unknown
 	passSamples  int // samples of a pass over a stream, 0 when unknown
@@ -87,6 +89,9 @@ func (h *Harness) counted(a *Arm) {
 			timed: time.Duration(a.Record.TimedSeconds() * float64(time.Second)), samples: len(a.Record.Samples),
 			sampleChunks: max(1, int(a.Record.Corpus.Selection.Chunks)),
 		}
+		for _, sample := range a.Record.Samples {
+			am.chunks += sample.Chunks
+		}
 		if a.Window > 0 {
 			am.sampleChunks = a.Window * a.Record.Protocol.BatchChunks()
 			am.passSamples = int(a.Record.Corpus.Chunks) / am.sampleChunks
@@ -101,6 +106,9 @@ func (m *meter) now(schedule Schedule) Step {
 	defer m.mu.Unlock()
 	s := m.step
 	s.Chunks, s.Elapsed, s.Samples = m.chunks.Load(), time.Since(m.started), schedule.Repeats
+	if s.Phase == "sample" {
+		s.Rate = m.arms[s.Arm].rate(s)
+	}
 	var known time.Duration // of a sample, from any arm that has an estimate
 	for i, a := range m.arms {
 		known = max(known, a.sampleTime(i == s.Arm && s.Phase == "sample", s))
@@ -114,6 +122,18 @@ func (m *meter) now(schedule Schedule) Step {
 		s.Planned += max(schedule.MinTime, time.Duration(max(schedule.Repeats, a.passSamples))*each)
 	}
 	return s
+}
+
+// rate is that of the arm's samples; while it has none, of the current one, whose
+// chunks are counted when their batch ends.
+func (a armMeter) rate(s Step) float64 {
+	switch {
+	case a.timed > 0:
+		return float64(a.chunks) / a.timed.Seconds()
+	case s.Elapsed > 0:
+		return float64(s.Chunks) / s.Elapsed.Seconds()
+	}
+	return 0
 }
 
 // sampleTime estimates how long a sample of an arm takes, 0 when nothing is known.

@@ -298,11 +298,11 @@ func (s *speedRun) show(step bench.Step) {
 		share = float64(now) / float64(max(step.Planned, now))
 	}
 	s.bar.show(share, func() string {
-		rate := 0.0
-		if step.Elapsed > 0 {
-			rate = float64(step.Chunks) / step.Elapsed.Seconds()
+		text := fmt.Sprintf("sample %d of %d or more, ", step.Sample, step.Samples)
+		if step.Rate > 0 {
+			text += fmt.Sprintf("%.1f chunks/s, ", step.Rate)
 		}
-		text := fmt.Sprintf("sample %d of %d or more, %.1f chunks/s, %s", step.Sample, step.Samples, rate, left(step.Planned-now))
+		text += left(step.Planned - now)
 		if len(s.arms) > 1 {
 			text = s.arms[step.Arm].label() + ": " + text
 		}
