@@ -1,6 +1,7 @@
 package collection
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,7 +13,11 @@ func shared(t *testing.T, name string) string {
 	t.Helper()
 	path := filepath.Join("..", "..", "..", "shared", "data", "collections", name)
 	if !isDir(path) {
-		t.Skipf("no collection at %s", path)
+		skip := t.Skipf
+		if os.Getenv("ENCBENCH_REQUIRE_COLLECTIONS") != "" {
+			skip = t.Fatalf
+		}
+		skip("no collection at %s", path)
 	}
 	return path
 }
