@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -117,41 +116,13 @@ beside those of another. Ctrl-C keeps the collections that are done.`,
 
 // check resolves what does not need the model, listing all faults.
 func (f *evalFlags) check(cpus int) error {
-	var errs []error
-	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	list, err := metrics.ParseList(f.measures)
-	if err != nil {
-		errs = append(errs, fmt.Errorf("--measures: %w", err))
-	}
-	for _, m := range list {
-		if m.Counts() || !m.PerQuery() { // as presets hold them
-			f.leftOut = append(f.leftOut, m.String())
-			continue
-		}
-		f.parsed = append(f.parsed, m)
-	}
-	if err == nil && len(f.parsed) == 0 {
-		fault("--measures %s: a mean over queries is what is evaluated, name one that has it", strings.Join(f.leftOut, " "))
-	}
-	for _, n := range []struct {
-		flag  string
-		value int
-		least int
-	}{{"docs", f.docs, 0}, {"queries", f.queries, 0}, {"max-tokens", f.maxTokens, 0}, {"chunk", f.chunk, 0}, {"overlap", f.overlap, 0},
-		{"truncate-dim", f.dim, 0}, {"k", f.k, 1}, {"rescore", f.rescore, 0}, {"threads", f.threads, 0}} {
-		if n.value < n.least {
-			fault("--%s %d: at least %d", n.flag, n.value, n.least)
-		}
-	}
-	switch {
-	case f.threads == 0:
-		f.threads = cpus
-	case f.threads > cpus:
-		fault("--threads %d: this process may use %d CPUs (%s); ask for at most that many, or raise the limit", f.threads, cpus, cpuLimits())
-	}
-	if f.batch < 1 || f.batch > mostBatch {
-		fault("--batch-size %d: 1 to %d", f.batch, mostBatch)
-	}
+	var errs faults
+	fault := errs.add
+	f.parsed, f.leftOut = errs.means(f.measures, "evaluated")
+	errs.atLeast(bound{"docs", f.docs, 0}, bound{"queries", f.queries, 0}, bound{"max-tokens", f.maxTokens, 0}, bound{"chunk", f.chunk, 0},
+		bound{"overlap", f.overlap, 0}, bound{"truncate-dim", f.dim, 0}, bound{"k", f.k, 1}, bound{"rescore", f.rescore, 0})
+	errs.threads(&f.threads, cpus)
+	errs.batch(f.batch)
 	if f.chunk > 0 && f.overlap >= f.chunk {
 		fault("--overlap %d is not smaller than --chunk %d", f.overlap, f.chunk)
 	}
@@ -176,24 +147,18 @@ func (f *evalFlags) check(cpus int) error {
 		}
 	}
 	f.stores = slices.DeleteFunc(f.stores, func(s string) bool { return s == string(eval.StoreFloat32) }) // is always there
-	if err := checkDType(f.dtype); err != nil {
-		errs = append(errs, err)
-	}
+	errs.addErr(checkDType(f.dtype))
 	if f.promptName != "" && f.fs.Changed("query-prompt") {
 		fault("--prompt-name and --query-prompt: give one")
 	}
-	if err := checkPooling(f.pooling); err != nil {
-		errs = append(errs, err)
-	}
+	errs.addErr(checkPooling(f.pooling))
 	if !slices.Contains(report.EvalFormats(), f.format) {
 		fault("unknown format %q: %s", f.format, strings.Join(report.EvalFormats(), ", "))
 	}
 	if f.runOut != "" && runFormat(f.runOut) == "" {
 		fault("--run-out %s: the name ends in .ebrun, or .run or .txt for TREC text", f.runOut)
 	}
-	if err := f.checkSplit(); err != nil {
-		errs = append(errs, err)
-	}
+	errs.addErr(f.checkSplit())
 	if len(f.data) == 0 {
 		fault("--data: none is named")
 	}
@@ -202,7 +167,7 @@ func (f *evalFlags) check(cpus int) error {
 			fault("--data %s is given twice", d)
 		}
 	}
-	return joinDistinct(errs)
+	return errs.join()
 }
 
 // runFormat says how rankings are written to a file of this name, "" for none.

@@ -93,22 +93,10 @@ interval is printed, and with too few nothing. The report says how many it takes
 
 // check resolves what does not need the model, listing all faults.
 func (f *latencyFlags) check(cpus int) error {
-	var errs []error
-	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	for _, n := range []struct {
-		flag         string
-		value, least int
-	}{{"samples", f.samples, 1}, {"cold", f.cold, 0}, {"threads", f.threads, 0}} {
-		if n.value < n.least {
-			fault("--%s %d: at least %d", n.flag, n.value, n.least)
-		}
-	}
-	switch {
-	case f.threads == 0:
-		f.threads = cpus
-	case f.threads > cpus:
-		fault("--threads %d: this process may use %d CPUs (%s); ask for at most that many, or raise the limit", f.threads, cpus, cpuLimits())
-	}
+	var errs faults
+	fault := errs.add
+	errs.atLeast(bound{"samples", f.samples, 1}, bound{"cold", f.cold, 0})
+	errs.threads(&f.threads, cpus)
 	if len(f.tokens) == 0 {
 		fault("--tokens: no length is named")
 	}
@@ -134,19 +122,15 @@ func (f *latencyFlags) check(cpus int) error {
 		search.queries = "none" // standard input is read once
 	}
 	var err error
-	if f.search, err = search.options(); err != nil {
-		errs = append(errs, err)
-	}
+	f.search, err = search.options()
+	errs.addErr(err)
 	f.search.Threads = f.threads
-	for _, err := range []error{checkDType(f.dtype), checkPooling(f.pooling)} {
-		if err != nil {
-			errs = append(errs, err)
-		}
-	}
+	errs.addErr(checkDType(f.dtype))
+	errs.addErr(checkPooling(f.pooling))
 	if !slices.Contains(latencyFormats, f.format) {
 		fault("unknown format %q: %s", f.format, strings.Join(latencyFormats, ", "))
 	}
-	return joinDistinct(errs)
+	return errs.join()
 }
 
 // latencyRun is one `encbench latency` on its way.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -97,8 +96,8 @@ collections that are done.`,
 
 // check resolves what does not need the model, listing all faults.
 func (f *rerankFlags) check(cpus int) error {
-	var errs []error
-	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	var errs faults
+	fault := errs.add
 	if f.model == "" {
 		fault("--model: name a cross-encoder, a Hugging Face directory")
 	}
@@ -122,47 +121,18 @@ func (f *rerankFlags) check(cpus int) error {
 	if f.runFormat, err = trec.ParseFormat(f.layout); err != nil {
 		fault("--run-format: %w", err)
 	}
-	list, err := metrics.ParseList(f.measures)
-	if err != nil {
-		fault("--measures: %w", err)
-	}
-	for _, m := range list {
-		if m.Counts() || !m.PerQuery() { // as presets hold them
-			f.leftOut = append(f.leftOut, m.String())
-			continue
-		}
-		f.parsed = append(f.parsed, m)
-	}
-	if err == nil && len(f.parsed) == 0 {
-		fault("--measures %s: a mean over queries is what is compared, name one that has it", strings.Join(f.leftOut, " "))
-	}
-	for _, n := range []struct {
-		flag         string
-		value, least int
-	}{{"top", f.top, 1}, {"max-query-tokens", f.queryTokens, 1}, {"max-tokens", f.maxTokens, 0}, {"queries", f.queries, 0}, {"threads", f.threads, 0}} {
-		if n.value < n.least {
-			fault("--%s %d: at least %d", n.flag, n.value, n.least)
-		}
-	}
-	switch {
-	case f.threads == 0:
-		f.threads = cpus
-	case f.threads > cpus:
-		fault("--threads %d: this process may use %d CPUs (%s); ask for at most that many, or raise the limit", f.threads, cpus, cpuLimits())
-	}
-	if f.batch < 1 || f.batch > mostBatch {
-		fault("--batch-size %d: 1 to %d", f.batch, mostBatch)
-	}
-	if err := checkDType(f.dtype); err != nil {
-		errs = append(errs, err)
-	}
+	f.parsed, f.leftOut = errs.means(f.measures, "compared")
+	errs.atLeast(bound{"top", f.top, 1}, bound{"max-query-tokens", f.queryTokens, 1}, bound{"max-tokens", f.maxTokens, 0}, bound{"queries", f.queries, 0})
+	errs.threads(&f.threads, cpus)
+	errs.batch(f.batch)
+	errs.addErr(checkDType(f.dtype))
 	if !slices.Contains(rerankFormats, f.format) {
 		fault("unknown format %q: %s", f.format, strings.Join(rerankFormats, ", "))
 	}
 	if strings.EqualFold(f.split, "held-out") {
 		fault("--split %s: it is called heldout", f.split)
 	}
-	return joinDistinct(errs)
+	return errs.join()
 }
 
 // errNoDirectory refuses a bare graph where the description of a model is needed.

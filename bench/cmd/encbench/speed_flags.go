@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -157,8 +156,8 @@ func (f *speedFlags) sampleChunks(threads int) (int, error) {
 
 // configs expands the cross product and checks every value, listing all faults.
 func (f *speedFlags) configs(cpus int) ([]config, error) {
-	var errs []error
-	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	var errs faults
+	fault := errs.add
 	var ubatch []int
 	for _, u := range f.ubatch {
 		n, err := strconv.Atoi(u)
@@ -179,9 +178,7 @@ func (f *speedFlags) configs(cpus int) ([]config, error) {
 		}
 	}
 	for _, d := range f.dtype {
-		if err := checkDType(d); err != nil {
-			errs = append(errs, err)
-		}
+		errs.addErr(checkDType(d))
 	}
 	for _, r := range f.region {
 		switch bench.Region(r) {
@@ -190,29 +187,18 @@ func (f *speedFlags) configs(cpus int) ([]config, error) {
 			fault("--region %q: end-to-end, tokenize+encode or encode", r)
 		}
 	}
-	for i, t := range f.threads {
-		switch {
-		case t < 0:
-			fault("--threads %d: must not be negative", t)
-		case t == 0:
-			f.threads[i] = cpus
-		case t > cpus:
-			fault("--threads %d: this process may use %d CPUs (%s); ask for at most that many, or raise the limit", t, cpus, cpuLimits())
-		}
+	for i := range f.threads {
+		errs.threads(&f.threads[i], cpus)
 	}
 	batches, err := f.batches()
-	if err != nil {
-		errs = append(errs, err)
-	}
+	errs.addErr(err)
 	if !slices.Contains(corpusFormats, f.corpusFormat) {
 		fault("--corpus-format %q: jsonl, tsv, text or dir", f.corpusFormat)
 	}
 	if !slices.Contains(report.Formats(), f.format) {
 		fault("unknown format %q: %s", f.format, strings.Join(report.Formats(), ", "))
 	}
-	if err := checkPooling(f.pooling); err != nil {
-		errs = append(errs, err)
-	}
+	errs.addErr(checkPooling(f.pooling))
 	out := []config{{}}
 	out = times(out, f.chunk, func(c *config, v int) { c.chunk = v })
 	out = times(out, f.overlap, func(c *config, v int) { c.overlap = v })
@@ -240,7 +226,7 @@ func (f *speedFlags) configs(cpus int) ([]config, error) {
 			fault("--overlap %d is not smaller than --chunk %d", c.overlap, c.chunk)
 		}
 	}
-	return dedupe(out), joinDistinct(errs)
+	return dedupe(out), errs.join()
 }
 
 // times is the cross product of configurations and the values of one flag.
@@ -253,20 +239,6 @@ func times[T any](in []config, values []T, set func(*config, T)) []config {
 		}
 	}
 	return out
-}
-
-// joinDistinct joins errors, each text once: a fault of one flag shows in many
-// configurations.
-func joinDistinct(errs []error) error {
-	var out []error
-	seen := map[string]bool{}
-	for _, err := range errs {
-		if !seen[err.Error()] {
-			seen[err.Error()] = true
-			out = append(out, err)
-		}
-	}
-	return errors.Join(out...)
 }
 
 // dedupe drops configurations that came out equal, keeping the first.
