@@ -169,6 +169,7 @@ func TestSpeedAsStored(t *testing.T) {
 // A value that float16 cannot hold ends the command in words of its own, and nothing
 // is kept.
 func TestSpeedRefusesFloat16Overflow(t *testing.T) {
+	assettest.Need(t, "onnxruntime")
 	dir := tinyEmbedder(t, "tiny-bert-mean")
 	path := filepath.Join(dir, "model.safetensors")
 	ts := modeltest.ReadTensors(t, path)
