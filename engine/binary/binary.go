@@ -207,11 +207,11 @@ func (w *worker) group(q engine.Rows, from, to, k int, dst *engine.Hits) {
 
 // candidates is how many documents the first step keeps for k hits.
 func (w *worker) candidates(k int) int {
-	most := w.rows
-	if factor := max(1, w.opt.Rescore); k < most/factor {
-		return k * factor
+	factor := max(1, w.opt.Rescore)
+	if k > (w.rows-1)/factor { // k · factor may overflow
+		return w.rows
 	}
-	return most
+	return k * factor
 }
 
 // reset makes room for the distances of a query.

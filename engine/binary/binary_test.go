@@ -143,6 +143,7 @@ func TestEqualsItsDefinition(t *testing.T) {
 func FuzzSearch(f *testing.F) {
 	f.Add(uint64(1), uint16(384), uint16(100), uint8(3), uint8(10), uint8(4), uint8(0))
 	f.Add(uint64(2), uint16(5), uint16(50), uint8(1), uint8(60), uint8(0), uint8(7))
+	f.Add(uint64(155), uint16(489), uint16(4), uint8(3), uint8(0), uint8('o'), uint8(6)) // 3 of 5 rows
 	f.Fuzz(func(t *testing.T, seed uint64, dim, n uint16, queries, k, rescore, docs uint8) {
 		hold(t, seed, 1+int(dim%500), 1+int(n%700), 1+int(queries%9), 1+int(k%80), int(rescore%6), 2, int(docs%60))
 	})
