@@ -50,6 +50,12 @@ var mayImport = map[string][]string{
 	"engine/enginetest":      {"engine"},
 	"engine/vectors":         {"engine"},
 	"engine/binary":          {"engine"},
+	"engine/gpu":             {"cuda", "engine", "kernels"},
+
+	"cuda":          {"cuda/stub"},
+	"cuda/stub":     {},
+	"cuda/cudatest": {"cuda"},
+	"kernels":       {"cuda", "engine"},
 
 	"metrics":              {"metrics/internal/vec"},
 	"metrics/internal/vec": {},
@@ -76,7 +82,7 @@ var mayImport = map[string][]string{
 }
 
 // testOnly packages are imported by tests and by nothing else.
-var testOnly = []string{"bench/assets/assettest", "engine/enginetest", "engine/model/modeltest"}
+var testOnly = []string{"bench/assets/assettest", "cuda/cudatest", "engine/enginetest", "engine/model/modeltest"}
 
 // onlyIn gives each danger its package. An import path covers what lies below it.
 // Third-party modules that are not listed are forbidden, and the network is left
@@ -85,9 +91,10 @@ var onlyIn = map[string][]string{
 	"github.com/yalue/onnxruntime_go": {"engine/ort"},
 	"github.com/klauspost/compress":   {"corpus", "metrics/run"},
 	"github.com/spf13/pflag":          {"bench/cmd/encbench"},
+	"gorgonia.org/cu":                 {"cuda"},
 	"golang.org/x/sys":                {"bench/assets", "bench/cmd/encbench", "bench/env", "engine/cpu", "engine/ort"},
-	"unsafe":                          {"bench/env/peak", "engine", "engine/cpu", "engine/ort", "engine/vectors"},
-	"C":                               {"bench/env/peak", "engine/cpu", "engine/ort"},
+	"unsafe":                          {"bench/env/peak", "cuda", "engine", "engine/cpu", "engine/ort", "engine/vectors"},
+	"C":                               {"bench/env/peak", "cuda", "cuda/stub", "engine/cpu", "engine/ort"},
 	"net":                             {},
 	"testing":                         testOnly,
 }
@@ -194,7 +201,7 @@ func TestForbiddenEdges(t *testing.T) {
 		{"engine/cpu", "github.com/yalue/onnxruntime_go", "github.com/yalue/onnxruntime_go may be imported only by [engine/ort]"},
 		{"metrics", "github.com/klauspost/compress/zstd", "github.com/klauspost/compress may be imported only by [corpus metrics/run]"},
 		{"bench", "github.com/spf13/pflag", "github.com/spf13/pflag may be imported only by [bench/cmd/encbench]"},
-		{"corpus/tokenize", "unsafe", "unsafe may be imported only by [bench/env/peak engine engine/cpu engine/ort engine/vectors]"},
+		{"corpus/tokenize", "unsafe", "unsafe may be imported only by [bench/env/peak cuda engine engine/cpu engine/ort engine/vectors]"},
 		{"bench/assets", "net/http", "net may be imported only by []"},
 		{"corpus", "golang.org/x/text/unicode/norm", "a module that is not on the list of dependencies"},
 	} {

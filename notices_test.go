@@ -27,6 +27,9 @@ var linked = map[string]string{
 	"github.com/spf13/pflag":          "BSD-3-Clause",
 	"github.com/yalue/onnxruntime_go": "MIT",
 	"golang.org/x/sys":                "BSD-3-Clause",
+	"github.com/google/uuid":          "BSD-3-Clause",
+	"github.com/pkg/errors":           "BSD-2-Clause",
+	"gorgonia.org/cu":                 "Apache-2.0; its README says that parts come from a package without a licence",
 }
 
 // TestNotices holds THIRD_PARTY_NOTICES to what the command is really built from
@@ -93,7 +96,7 @@ type goModule struct {
 func linkedModules(t *testing.T) []goModule {
 	t.Helper()
 	var modules []goModule
-	out := goList(t, "-deps", "-f", `{{with .Module}}{{if not .Main}}{"Path":"{{.Path}}","Version":"{{.Version}}","Dir":"{{.Dir}}","Package":"{{$.Dir}}"}{{end}}{{end}}`, command)
+	out := goList(t, "-tags", "cuda", "-deps", "-f", `{{with .Module}}{{if not .Main}}{"Path":"{{.Path}}","Version":"{{.Version}}","Dir":"{{.Dir}}","Package":"{{$.Dir}}"}{{end}}{{end}}`, command)
 	for dec := json.NewDecoder(bytes.NewReader(out)); dec.More(); {
 		var m struct {
 			goModule

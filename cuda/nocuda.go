@@ -1,0 +1,9 @@
+//go:build !(cuda && linux && cgo && (amd64 || arm64))
+
+package cuda
+
+// State says what was found when the program started.
+func State() Driver { return Driver{} }
+
+// Devices lists the devices that the driver shows. The error is ErrNotBuilt.
+func Devices() ([]Info, error) { return nil, ErrNotBuilt }
