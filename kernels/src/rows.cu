@@ -1,0 +1,61 @@
+// Rows made ready: converted, normalised, pooled.
+#include "block.cuh"
+
+namespace {
+
+DEVICE double sum_of_warp(double v) {
+	for (u32 m = 16; m; m /= 2)
+		v += shuffle_xor(v, m);
+	return v;
+}
+
+} // namespace
+
+// encbench_convert_F_T copies rows into rows of another type and stride, and zeros what
+// lies between dim and stride. infinite counts values that became infinite.
+#define CONVERT(from, to) \
+	KERNEL(256, 4) encbench_convert_##from##_##to(const from *rows, i64 n_rows, i64 dim, i64 stride, to *out, i64 out_stride, u32 *infinite) { \
+		for (u64 i = (u64)block() * THREADS + thread(); i < (u64)n_rows * (u64)out_stride; i += (u64)blocks() * THREADS) { \
+			const u64 row = i / (u64)out_stride, d = i % (u64)out_stride; \
+			const float v = d < (u64)dim ? widen(rows[row * (u64)stride + d]) : 0; \
+			narrow(v, &out[i]); \
+			const float back = widen(out[i]); \
+			if (v - v == 0 && back - back != 0) \
+				atomic_add(infinite, 1); \
+		} \
+	}
+
+CONVERT(float, f16)
+CONVERT(float, bf16)
+CONVERT(float, float)
+CONVERT(f16, f16)
+CONVERT(bf16, bf16)
+
+// encbench_normalize divides each row by its length; a row of zeros stays. A warp is a
+// row.
+KERNEL(256, 4) encbench_normalize(float *rows, i64 n_rows, i64 dim, i64 stride) {
+	for (u64 r = (u64)block() * 8 + thread() / 32; r < (u64)n_rows; r += (u64)blocks() * 8) {
+		float *row = rows + r * (u64)stride;
+		double squares = 0;
+		for (u32 d = lane(); d < (u32)dim; d += 32)
+			squares += (double)row[d] * (double)row[d];
+		const double length = root(sum_of_warp(squares));
+		if (length == 0)
+			continue;
+		for (u32 d = lane(); d < (u32)dim; d += 32)
+			row[d] = (float)quotient((double)row[d], length);
+	}
+}
+
+// encbench_pool_mean gives the mean of the first lengths[row] states of each row. Threads
+// are dimensions, blocks rows; the sum is in order, in float64.
+KERNEL(256, 4) encbench_pool_mean(const float *states, const u32 *lengths, i64 n_rows, i64 tokens, i64 dim, float *out, i64 stride) {
+	for (u32 r = block(); r < (u32)n_rows; r += blocks())
+		for (u32 d = thread(); d < (u32)dim; d += THREADS) {
+			const u32 n = lengths[r] < (u32)tokens ? lengths[r] : (u32)tokens;
+			double sum = 0;
+			for (u32 t = 0; t < n; t++)
+				sum += (double)states[((u64)r * (u64)tokens + t) * (u64)dim + d];
+			out[(u64)r * (u64)stride + d] = n ? (float)quotient(sum, (double)n) : 0;
+		}
+}
