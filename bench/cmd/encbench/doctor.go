@@ -125,6 +125,9 @@ func (c *checkup) assets() error {
 		case "present":
 			c.line("ok", "asset", "%s %s", st.Entry.Name, st.Entry.Version)
 		case "absent":
+			if st.Entry.OnDemand {
+				continue
+			}
 			c.line("note", "asset", "%s is absent; speed gets it, or run `encbench assets get %s`", st.Entry.Name, st.Entry.Name)
 		case "corrupt":
 			c.line("FAIL", "asset", "%v", st.Err)
