@@ -21,6 +21,12 @@ DIRTY   := $(if $(shell git status --porcelain 2>/dev/null),true,false)
 LDFLAGS := $(if $(VERSION),-X main.version=$(VERSION:v%=%)) -X main.commit=$(COMMIT) -X main.dirty=$(DIRTY)
 BUILD    = $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 
+# CUDA=auto builds the GPU path in where its one header can be had, CUDA=yes fails where
+# it cannot, CUDA=no leaves it out. CUDA_INCLUDE is a folder with a cuda.h of your own.
+CUDA ?= auto
+HEADER = include=$$(CUDA='$(or $(1),$(CUDA))' CUDA_INCLUDE='$(CUDA_INCLUDE)' GO='$(GO)' tools/cuda-header.sh); \
+	[ -z "$$include" ] || export CGO_CFLAGS="$${CGO_CFLAGS:--O2 -g} '-I$$include'" GOFLAGS="$${GOFLAGS:-} -tags=cuda"
+
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
@@ -29,6 +35,9 @@ BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4d
 PYTHON ?= python3
 VENV   := bench/peers/.venv
 PIP     = $(VENV)/bin/python -m pip install --quiet --no-deps --require-hashes --only-binary=:all:
+
+# Packages that run on a GPU, or on the fake driver.
+EMU := ./cuda/... ./kernels/... ./engine/gpu/...
 
 # Packages that need no C compiler.
 PURE := ./corpus/... ./metrics/...
@@ -41,15 +50,15 @@ ARM64      := GOARCH=arm64 CGO_ENABLED=1 CC=$(ARM64_CC)
 # know of cannot follow; and PURE, which is tested without cgo and has none.
 ARM64_TESTS = $(filter-out encbench encbench/bench/peers encbench/corpus% encbench/metrics%,$(shell $(GO) list ./...))
 
-.PHONY: help build assets speed eval test race lint fuzz-short golden cover bench \
+.PHONY: help build assets speed eval test test-emu race lint fuzz-short golden cover bench \
 	bench-compare peers results test-nocgo test-arm64 dist notices clean
 
 help: ## list the targets (default)
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # Always handed to go build, which knows better than make what is up to date.
-build: ## build bin/encbench
-	$(BUILD) -o $(BIN) ./bench/cmd/encbench
+build: ## build bin/encbench, with CUDA where its header can be had (CUDA=no leaves it out)
+	@$(call HEADER); echo "$(GO) build $${include:+-tags cuda }-o $(BIN) ./bench/cmd/encbench"; $(BUILD) -o $(BIN) ./bench/cmd/encbench
 
 assets: build ## obtain the runtime, the model and the text (pinned, checksummed, cached)
 	$(BIN) assets get
@@ -68,6 +77,9 @@ eval: build ## measure the quality of the pinned model beside BM25: report, reco
 test: assets ## run every test, none skipped
 	ENCBENCH_REQUIRE_ASSETS=1 $(GO) test ./...
 
+test-emu: ## run the GPU path on a CPU: a fake driver, and the kernels compiled by g++
+	@$(call HEADER,yes); $(GO) test $(EMU)
+
 race: assets ## run every test under the race detector
 	ENCBENCH_REQUIRE_ASSETS=1 $(GO) test -race -timeout 20m ./...
 
@@ -76,6 +88,7 @@ lint: ## gofmt, go vet with and without cgo, staticcheck, shellcheck, Python syn
 	$(GO) vet ./...
 	CGO_ENABLED=0 $(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
+	@$(call HEADER); [ -z "$$include" ] || { echo "$(GO) vet, staticcheck -tags cuda"; $(GO) vet ./... && $(GO) run $(STATICCHECK) -tags cuda ./...; }
 	@if command -v shellcheck >/dev/null; then echo shellcheck; shellcheck --severity=warning .ci/run tools/*.sh bench/peers/*.sh; \
 	elif [ "$${CI:-}" = true ]; then echo "shellcheck is missing" >&2; exit 1; else echo "shellcheck is not installed: scripts not checked" >&2; fi
 	@python3 -c 'import ast, sys; [ast.parse(open(f, encoding="utf-8").read(), f) for f in sys.argv[1:]]' bench/peers/*.py
