@@ -51,6 +51,7 @@ var mayImport = map[string][]string{
 	"engine/vectors":         {"engine"},
 	"engine/binary":          {"engine"},
 	"engine/gpu":             {"cuda", "engine", "kernels"},
+	"engine/parallel":        {"engine"},
 
 	"cuda":          {"cuda/stub"},
 	"cuda/stub":     {},
