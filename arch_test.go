@@ -68,6 +68,7 @@ var mayImport = map[string][]string{
 
 	"bench/env":              {},
 	"bench/env/peak":         {},
+	"bench/env/nvidia":       {},
 	"bench/assets":           {},
 	"bench/assets/assettest": {"bench/assets"},
 	"bench":                  {"corpus", "corpus/chunk", "corpus/tokenize", "engine", "engine/feed", "metrics", "bench/env"},
