@@ -39,6 +39,10 @@ PIP     = $(VENV)/bin/python -m pip install --quiet --no-deps --require-hashes -
 # Packages that run on a GPU, or on the fake driver.
 EMU := ./cuda/... ./kernels/... ./engine/gpu/...
 
+# What makes PTX of the kernels, and checks it.
+TOOLS := bin/cuda-tools
+GEN    = $(GO) run ./kernels/_gen -ptxas $(TOOLS)/nvidia/cuda_nvcc/bin/ptxas -nvdisasm $(TOOLS)/nvidia/cu13/bin/nvdisasm
+
 # Packages that need no C compiler.
 PURE := ./corpus/... ./metrics/...
 
@@ -50,7 +54,7 @@ ARM64      := GOARCH=arm64 CGO_ENABLED=1 CC=$(ARM64_CC)
 # know of cannot follow; and PURE, which is tested without cgo and has none.
 ARM64_TESTS = $(filter-out encbench encbench/bench/peers encbench/corpus% encbench/metrics%,$(shell $(GO) list ./...))
 
-.PHONY: help build assets speed eval test test-emu race lint fuzz-short golden cover bench \
+.PHONY: help build assets speed eval test test-emu kernels kernels-check race lint fuzz-short golden cover bench \
 	bench-compare peers results test-nocgo test-arm64 dist notices clean
 
 help: ## list the targets (default)
@@ -79,6 +83,17 @@ test: assets ## run every test, none skipped
 
 test-emu: ## run the GPU path on a CPU: a fake driver, and the kernels compiled by g++
 	@$(call HEADER,yes); $(GO) test $(EMU)
+
+$(TOOLS)/done: kernels/_gen/requirements.txt
+	rm -rf $(TOOLS)
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --only-binary=:all: --target $(TOOLS) -r kernels/_gen/requirements.txt
+	touch $@
+
+kernels: $(TOOLS)/done ## write kernels/ptx anew from kernels/src; needs clang-19
+	$(GEN)
+
+kernels-check: $(TOOLS)/done ## compare kernels/ptx with its sources; assemble and disassemble it
+	$(GEN) -check
 
 race: assets ## run every test under the race detector
 	ENCBENCH_REQUIRE_ASSETS=1 $(GO) test -race -timeout 20m ./...
