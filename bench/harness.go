@@ -27,10 +27,14 @@ type Arm struct {
 	Once bool
 	// AtEnd is called when a stream has been read to its end for the first time.
 	AtEnd func()
+	// Devices gives what each of Record.Engine.Devices did since the encoder was opened;
+	// nil on the CPU.
+	Devices func() []DeviceUse
 
 	inputs *IDsHash
 	whole  bool // the stream has been read to its end
 	stages stageTimes
+	used   []DeviceUse // when the devices were last counted
 	sums   engine.Work
 
 	stale     bool // samples came after the last refresh

@@ -70,6 +70,7 @@ func (t *tally) sample(a *Arm, round int, wall time.Duration) Sample {
 	for _, ns := range t.work.BucketNS {
 		s.BusyS = append(s.BusyS, float64(ns)/1e9)
 	}
+	a.countDevices(wall)
 	a.sums.Add(t.work)
 	a.stages.busy(t.work, s.WallS)
 	*t = tally{vectors: t.vectors, flight: t.flight}
@@ -82,6 +83,7 @@ func (h *Harness) pass(ctx context.Context, arm, round int) error {
 	a := h.Arms[arm]
 	h.begin(arm, "sample")
 	t := tally{vectors: make([]float32, 0, a.Record.Protocol.Batch*a.Encoder.Dim())}
+	a.skipDevices()
 	start := time.Now()
 	pass, err := a.Source.Open(ctx)
 	if err != nil {
@@ -121,6 +123,7 @@ func (h *Harness) stream(ctx context.Context, arm, round int) error {
 		a.inputs = NewIDsHash()
 	}
 	t := tally{vectors: make([]float32, 0, a.Record.Protocol.Batch*a.Encoder.Dim())}
+	a.skipDevices()
 	mark := time.Now()
 	first := len(a.Record.Samples)
 	pass, err := a.Source.Open(ctx)

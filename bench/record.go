@@ -143,12 +143,20 @@ type Engine struct {
 	Library       string `json:"library"` // file name
 	LibrarySHA256 string `json:"library_sha256"`
 	Device        string `json:"device"`
-	Threads       int    `json:"threads"` // in all
-	Workers       int    `json:"workers"` // concurrent runs
-	Intra         int    `json:"threads_per_worker"`
-	UBatch        string `json:"ubatch"`  // as asked: auto or a number
-	HowRun        string `json:"how_run"` // "batch 128, run as 64 × 2"
-	Optimization  string `json:"optimization"`
+	// DeviceNote says why --device auto took the CPU.
+	DeviceNote string `json:"device_note,omitempty"`
+	// Devices are the GPUs, in the order of Device; none on the CPU.
+	Devices []Device `json:"devices,omitempty"`
+	// Requested is the type that was asked for, Engaged the one that matrix products
+	// ran in; both are empty on the CPU, where the model's entries say it.
+	Requested    string `json:"dtype_requested,omitempty"`
+	Engaged      string `json:"dtype_engaged,omitempty"`
+	Threads      int    `json:"threads"` // in all
+	Workers      int    `json:"workers"` // concurrent runs
+	Intra        int    `json:"threads_per_worker"`
+	UBatch       string `json:"ubatch"`  // as asked: auto or a number
+	HowRun       string `json:"how_run"` // "batch 128, run as 64 × 2"
+	Optimization string `json:"optimization"`
 	// ActivationBits are those that int8 layers round activations to; 0 = none.
 	ActivationBits int `json:"activation_bits,omitempty"`
 	Feeders        int `json:"feeders"` // tokenizing goroutines

@@ -50,6 +50,7 @@ func Judge(r *Record, noise []string) Verdict {
 	if r.unmeasured() {
 		against("%s", unmeasuredText(r))
 	}
+	v.Reasons = append(v.Reasons, deviceReasons(&r.Engine)...)
 	if r.Model.Synthetic {
 		against("the model has random weights: its speed says nothing about accuracy; use trained weights")
 	}
@@ -195,7 +196,7 @@ func Warnings(r *Record) []Warning {
 	statisticWarnings(r, add)
 	inputWarnings(r, add)
 	machineWarnings(r, add)
-	return w
+	return append(w, deviceWarnings(&r.Engine)...)
 }
 
 type addWarning func(code, advice, format string, args ...any)

@@ -26,14 +26,13 @@ type Replica struct {
 	Encoder engine.Encoder
 }
 
-// Share is what a replica did since Reset.
+// Share is what a replica did since Open.
 type Share struct {
 	Name    string
 	Batches int
 	Rows    int64
 	Work    engine.Work
-	Busy    time.Duration // with a batch in flight
-	Idle    time.Duration // between the first batch of any replica and the last, without one
+	Busy    time.Duration // with a batch in flight, the present one included
 }
 
 // Encoder spreads batches over replicas. Submit and Collect belong to one goroutine; a
@@ -46,8 +45,7 @@ type Encoder struct {
 	closed   bool
 	sound    atomic.Int32 // replicas that have not failed
 
-	mutex       sync.Mutex
-	first, last time.Time // of all replicas since Reset
+	mutex sync.Mutex // of the replicas' shares
 }
 
 type replica struct {
@@ -267,9 +265,6 @@ func (e *Encoder) begins(r *replica) {
 	defer e.mutex.Unlock()
 	if r.since.IsZero() {
 		r.since = time.Now()
-		if e.first.IsZero() {
-			e.first = r.since
-		}
 	}
 }
 
@@ -277,35 +272,21 @@ func (e *Encoder) rests(r *replica) {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
 	if !r.since.IsZero() {
-		e.last = time.Now()
-		r.share.Busy += e.last.Sub(r.since)
+		r.share.Busy += time.Since(r.since)
 		r.since = time.Time{}
 	}
 }
 
-// Reset begins the shares anew. Nothing should be in flight.
-func (e *Encoder) Reset() {
-	e.mutex.Lock()
-	defer e.mutex.Unlock()
-	e.first, e.last = time.Time{}, time.Time{}
-	for _, r := range e.replicas {
-		r.share = Share{Name: r.Name}
-	}
-}
-
-// Shares gives what each replica did since Reset, in the order of Open.
+// Shares gives what each replica did since Open, in the order of Open. It may be called
+// while batches are in flight.
 func (e *Encoder) Shares() []Share {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
 	var out []Share
 	for _, r := range e.replicas {
-		s, last := r.share, e.last
-		if now := time.Now(); !r.since.IsZero() {
-			s.Busy += now.Sub(r.since)
-			last = now
-		}
-		if !e.first.IsZero() && last.After(e.first) {
-			s.Idle = max(0, last.Sub(e.first)-s.Busy)
+		s := r.share
+		if !r.since.IsZero() {
+			s.Busy += time.Since(r.since)
 		}
 		out = append(out, s)
 	}
