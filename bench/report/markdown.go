@@ -44,7 +44,7 @@ func markdownRecord(buf *bytes.Buffer, r *bench.Record, level string) {
 		fmt.Fprintf(buf, "**No rate:** %s.\n", markdownText(whyNoRates(r)))
 	} else {
 		e, unit := r.Headline()
-		fmt.Fprintf(buf, "**%s %s**, %s, %s timed; %s.\n\n", number(e.Median), unit, spread(e), seconds(r.TimedSeconds()), join("; ", projected(r), publishable(r)))
+		fmt.Fprintf(buf, "**%s %s**%s, %s, %s timed; %s.\n\n", number(e.Median), unit, markdownText(given(len(r.Engine.Devices) > 0, " on "+onDevices(r.Engine))), spread(e), seconds(r.TimedSeconds()), join("; ", projected(r), publishable(r)))
 		columns := rateColumns(r)
 		columns[0].title, columns[2].title = "rate", "unit"
 		var rows [][]string
@@ -57,6 +57,7 @@ func markdownRecord(buf *bytes.Buffer, r *bench.Record, level string) {
 	fmt.Fprintf(buf, "\n%s What ran\n\n", level)
 	facts := []ledger{{"model", modelText(r.Model)}, {"corpus", corpusText(r.Corpus)}, {"selection", selectionText(r.Corpus)}, {"protocol", protocolText(r.Protocol)},
 		{"timed", regionText(r)}, {"engine", engineText(r.Engine)}, {"run as", r.Engine.HowRun}, {"accuracy", accuracyLine(r.Accuracy)}}
+	facts = append(facts, deviceFacts(r.Engine)...)
 	markdownList(buf, facts)
 	markdownSearch(buf, r, level)
 	if rows := probeRows(r.Accuracy); len(rows) > 0 {
@@ -75,6 +76,9 @@ func markdownRecord(buf *bytes.Buffer, r *bench.Record, level string) {
 				fmt.Fprintf(buf, "\nBottleneck: %s\n", markdownText(r.Bottleneck))
 			}
 		}
+	}
+	if hasRates(r) {
+		markdownDevices(buf, r, level)
 	}
 	fmt.Fprintf(buf, "\n%s Environment\n\n", level)
 	markdownList(buf, environmentRows(r))

@@ -62,6 +62,8 @@ var cases = []struct {
 	{"standin", func() []*bench.Record { return []*bench.Record{standIn()} }},
 	{"searched", func() []*bench.Record { return []*bench.Record{searched()} }},
 	{"budgeted", func() []*bench.Record { return []*bench.Record{budgeted()} }},
+	{"devices", func() []*bench.Record { return []*bench.Record{devices()} }},
+	{"nocuda", func() []*bench.Record { return []*bench.Record{noCUDA(), devices()} }},
 	{"several", func() []*bench.Record { return []*bench.Record{full(), faster(), failed(), interrupted()} }},
 }
 

@@ -198,6 +198,7 @@ func runNotes(recs []*bench.Record, named ...axis) []string {
 		} else {
 			parts = append(parts, "NO RATE: "+whyNoRates(r))
 		}
+		parts = append(parts, given(len(r.Engine.Devices) > 0, "on "+onDevices(r.Engine)))
 		notes[i] = join("; ", append(parts, publishable(r))...)
 	}
 	return notes
@@ -257,6 +258,9 @@ func writeRuns(p page, recs []*bench.Record) {
 	p.row("protocol", protocolText(first.Protocol))
 	p.row("timed", regionText(first))
 	p.row("engine", engineText(first.Engine))
+	for _, l := range deviceFacts(first.Engine) {
+		p.row(l.name, l.text)
+	}
 	p.row("schedule", scheduleText(first.Schedule))
 	if hasRates(first) {
 		for _, l := range ledgers(first) {

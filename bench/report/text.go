@@ -25,6 +25,7 @@ func writeText(buf *bytes.Buffer, recs []*bench.Record) error {
 		writeRates(p, r)
 		writeSearch(p, r)
 		writeStages(p, r)
+		writeDevices(p, r)
 		writeLedgers(p, r)
 		writeUtilization(p, r)
 	}
@@ -110,6 +111,9 @@ func writeHeadline(p page, r *bench.Record) {
 	}
 	e, unit := r.Headline()
 	p.hang("  "+number(e.Median)+" "+unit+"  ", spread(e)+fmt.Sprintf(", %s timed", seconds(r.TimedSeconds())))
+	if s := onDevices(r.Engine); s != "" {
+		p.hang("  ", "on "+s)
+	}
 	if s := projected(r); s != "" {
 		p.line("  " + s)
 	}
@@ -151,6 +155,9 @@ func writeSubject(p page, r *bench.Record) {
 	p.row("protocol", protocolText(r.Protocol))
 	p.row("timed", regionText(r))
 	p.row("engine", engineText(r.Engine))
+	for _, l := range deviceFacts(r.Engine) {
+		p.row(l.name, l.text)
+	}
 	p.row("run as", r.Engine.HowRun)
 	p.row("schedule", scheduleText(r.Schedule))
 }
