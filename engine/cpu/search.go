@@ -11,73 +11,27 @@ import (
 	"encbench/engine"
 )
 
-// Metric says how a query and a row are scored. Products and sums follow
-// engine.Dot64: float64, eight lanes by index mod 8, one fixed tree.
-type Metric uint8
+// Metric says how a query and a row are scored.
+type Metric = engine.Metric
 
+// The metrics.
 const (
-	// InnerProduct is engine.Dot of the two. It may overflow to an infinity, which
-	// is a number like others.
-	InnerProduct Metric = iota
-	// Cosine is Dot64(q, x) / (|q|·|x|), with |v| = √Dot64(v, v), rounded to float32
-	// once; 0 where either is a zero vector.
-	Cosine
-	// L2 is the negative squared distance: d = float64(q) − float64(x), rounded,
-	// d·d, rounded, added as Dot64 adds, the sum subtracted from 0 and rounded to
-	// float32. Multiply and add stay apart, as the products are not exact.
-	L2
+	InnerProduct = engine.InnerProduct
+	Cosine       = engine.Cosine
+	L2           = engine.L2
 )
 
-// String gives the metric's name as a flag spells it.
-func (m Metric) String() string {
-	switch m {
-	case InnerProduct:
-		return "ip"
-	case Cosine:
-		return "cosine"
-	case L2:
-		return "l2"
-	}
-	return fmt.Sprintf("Metric(%d)", uint8(m))
-}
+// Store says how rows are kept.
+type Store = engine.Store
 
-// Store says how rows are kept. What a row is afterwards, is what it is widened to:
-// scores are those of the stored values, exactly.
-type Store uint8
-
+// The ways to keep rows.
 const (
-	// StoreGiven keeps rows in the type of the first block; later blocks must have
-	// the same type.
-	StoreGiven Store = iota
-	// StoreF32 widens, exactly.
-	StoreF32
-	// StoreF16 rounds to the nearest, ties to even; a value that becomes infinite is
-	// refused.
-	StoreF16
-	// StoreBF16 rounds likewise.
-	StoreBF16
-	// StoreInt8 keeps whole numbers from −127 to 127 and one float32 scale a row,
-	// its greatest magnitude / 127: value = float32(code) · scale, rounded to
-	// float32.
-	StoreInt8
+	StoreGiven = engine.StoreGiven
+	StoreF32   = engine.StoreF32
+	StoreF16   = engine.StoreF16
+	StoreBF16  = engine.StoreBF16
+	StoreInt8  = engine.StoreInt8
 )
-
-// String gives the name of the storage as a flag spells it.
-func (s Store) String() string {
-	switch s {
-	case StoreGiven:
-		return "given"
-	case StoreF32:
-		return "float32"
-	case StoreF16:
-		return "float16"
-	case StoreBF16:
-		return "bfloat16"
-	case StoreInt8:
-		return "int8"
-	}
-	return fmt.Sprintf("Store(%d)", uint8(s))
-}
 
 // Path says how a search goes about. All give the same result.
 type Path uint8

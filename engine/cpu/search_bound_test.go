@@ -97,7 +97,7 @@ func TestBoundHolds(t *testing.T) {
 					asked, upper := bounds(t, s, q)
 					for i := range nq {
 						for row := range n {
-							score := m.score(q.row(i), values[row*dim:(row+1)*dim])
+							score := m.Score(q.row(i), values[row*dim:(row+1)*dim])
 							if limit := asked[i].limit(score); !(upper[i][row] >= limit) {
 								t.Fatalf("%s, %s, %s, dim %d, query %d, row %d: score %v needs %v, the bound is %v",
 									name, kind, m, dim, i, row, score, limit, upper[i][row])

@@ -10,24 +10,13 @@ import (
 // maxRows is what a row number within a search has room for.
 const maxRows = 1<<32 - 1
 
-// checkShape refuses rows that are not what they say they are.
+// checkShape refuses rows that are not what they say they are, or not on the host.
 func checkShape(dim int, r engine.Rows) error {
-	switch {
-	case r.N < 0:
-		return fmt.Errorf("expected 0 rows or more, found %d", r.N)
-	case r.Dim != dim:
-		return fmt.Errorf("expected %d values a row, found %d", dim, r.Dim)
-	case r.Stride < r.Dim && r.N > 1:
-		return fmt.Errorf("expected a stride of at least %d elements, found %d", r.Dim, r.Stride)
-	case r.Type > engine.BF16:
-		return fmt.Errorf("expected rows of F32, F16 or BF16, found element type %d", r.Type)
-	case r.N == 0:
-		return nil
-	case r.Host == nil:
-		return fmt.Errorf("expected rows in host memory, found rows on device %d; copy them first", r.Device)
+	if err := r.Check(dim); err != nil {
+		return err
 	}
-	if need := ((r.N-1)*r.Stride + r.Dim) * r.Type.Size(); len(r.Host) < need {
-		return fmt.Errorf("expected %d bytes for %d rows, found %d", need, r.N, len(r.Host))
+	if r.N > 0 && r.Host == nil {
+		return fmt.Errorf("expected rows in host memory, found rows on device %d; copy them first", r.Device)
 	}
 	return nil
 }

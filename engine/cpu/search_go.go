@@ -56,7 +56,7 @@ func tileGo(dst []float32, s *store, row, rows int, q *queries, query, n int) {
 	}
 }
 
-// pairGo is Metric.score with the norms at hand.
+// pairGo is Metric.Score with the norms at hand.
 func pairGo(s *store, x []float32, row int, q *queries, query int) float32 {
 	switch s.opt.Metric {
 	case Cosine:
@@ -66,7 +66,7 @@ func pairGo(s *store, x []float32, row int, q *queries, query int) float32 {
 		}
 		return float32(engine.Dot64(q.row(query), x) / norms)
 	case L2:
-		return float32(0 - squaredDistance(q.row(query), x))
+		return float32(0 - engine.SquaredDistance(q.row(query), x))
 	}
 	return engine.Dot(q.row(query), x)
 }

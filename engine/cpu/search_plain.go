@@ -61,7 +61,7 @@ func (p *Plain) Search(_ context.Context, q engine.Rows, k int, dst *engine.Hits
 	for n := range q.N {
 		query := q.Widen(make([]float32, q.Dim), n)
 		for i, x := range p.value {
-			order[i], score[i] = i, p.opt.Metric.score(query, x)
+			order[i], score[i] = i, p.opt.Metric.Score(query, x)
 		}
 		slices.SortFunc(order, func(a, b int) int {
 			if engine.Before(score[a], p.row[a], score[b], p.row[b]) {
@@ -83,32 +83,6 @@ func (p *Plain) Search(_ context.Context, q engine.Rows, k int, dst *engine.Hits
 
 // Close does nothing.
 func (p *Plain) Close() error { return nil }
-
-// score is the rule of the metric.
-func (m Metric) score(q, x []float32) float32 {
-	switch m {
-	case Cosine:
-		norms := math.Sqrt(engine.Dot64(q, q)) * math.Sqrt(engine.Dot64(x, x))
-		if norms == 0 {
-			return 0
-		}
-		return float32(engine.Dot64(q, x) / norms)
-	case L2:
-		return float32(0 - squaredDistance(q, x))
-	}
-	return engine.Dot(q, x)
-}
-
-// squaredDistance adds (q−x)² as engine.Dot64 adds. The conversions forbid fusing.
-func squaredDistance(q, x []float32) float64 {
-	var lane [8]float64
-	x = x[:len(q)]
-	for i, v := range q {
-		d := float64(float64(v) - float64(x[i]))
-		lane[i%8] += float64(d * d)
-	}
-	return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]))
-}
 
 // roundTo replaces values by what the storage makes of them.
 func roundTo(v []float32, s Store, row int64) error {
