@@ -16,7 +16,7 @@ type Set struct {
 	module *cuda.Module
 	sms    int
 
-	search  map[string]*cuda.Function // by type and queries of a tile
+	search  map[int]*cuda.Function // by queries of a tile
 	byElem  map[string]*cuda.Function
 	compact *cuda.Function
 	fill    *cuda.Function
@@ -33,7 +33,7 @@ func typeOf(e engine.Elem) string {
 // Load gives the kernels to the device. The driver compiles them, which takes a second or
 // so the first time.
 func Load(c *cuda.Context) (s *Set, err error) {
-	s = &Set{sms: c.Info().SMs, search: map[string]*cuda.Function{}, byElem: map[string]*cuda.Function{}}
+	s = &Set{sms: c.Info().SMs, search: map[int]*cuda.Function{}, byElem: map[string]*cuda.Function{}}
 	if s.module, err = c.Load("the kernels", PTX()); err != nil {
 		return nil, err
 	}
@@ -48,16 +48,13 @@ func Load(c *cuda.Context) (s *Set, err error) {
 		err = errors.Join(err, err2)
 		return f
 	}
-	for _, t := range []string{"f16", "bf16"} {
-		for _, shape := range Shapes {
-			name := fmt.Sprintf("search_%s_%d", t, shape.Queries)
-			f := find(name)
-			if err != nil {
-				return s, err
-			}
-			err = c.AllowShared(f, shape.Shared())
-			s.search[name] = f
+	for _, shape := range Shapes {
+		f := find(fmt.Sprintf("search_%d", shape.Queries))
+		if err != nil {
+			return s, err
 		}
+		err = c.AllowShared(f, shape.Shared())
+		s.search[shape.Queries] = f
 	}
 	for _, name := range []string{
 		"rescore_f16", "rescore_bf16", "rescore_float", "exact_f16", "exact_bf16", "exact_float", "norms_f16", "norms_bf16", "norms_float",
@@ -112,16 +109,23 @@ type Block struct {
 // and rows are float16 or bfloat16, both the same.
 func (s *Set) Search(c *cuda.Context, st *cuda.Stream, q Matrix, b Block, l *Lists) error {
 	shape := ShapeFor(q.Rows)
-	f := s.search[fmt.Sprintf("search_%s_%d", typeOf(q.Elem), shape.Queries)]
-	if f == nil || q.Elem != b.Elem {
+	if q.Elem != b.Elem || q.Elem != engine.F16 && q.Elem != engine.BF16 {
 		return fmt.Errorf("kernels: no search of %v rows by %v queries", b.Elem, q.Elem)
 	}
 	g := cuda.Geometry{Grid: [3]uint32{uint32(shape.Grid(q.Rows, b.Rows, s.sms))}, Block: [3]uint32{256}, Shared: uint32(shape.Shared())}
 	args := append([]cuda.Arg{
-		cuda.Ptr(q.At), cuda.Int(q.Rows), cuda.Ptr(b.At), cuda.Int(b.Rows), cuda.Int(q.Dim), cuda.Int(b.Stride * b.Step), cuda.Int(b.First), cuda.Int(b.Step),
+		cuda.Ptr(q.At), cuda.Int(q.Rows), cuda.Ptr(b.At), cuda.Int(b.Rows), cuda.Int(q.Dim), cuda.Int(b.Stride * b.Step), cuda.Int(b.First), cuda.Int(b.Step), flag(q.Elem == engine.BF16),
 		cuda.Ptr(b.Scale), cuda.Ptr(b.Bias),
 	}, l.args()...)
-	return c.Launch(f, g, st, args...)
+	return c.Launch(s.search[shape.Queries], g, st, args...)
+}
+
+// flag is 1 or 0.
+func flag(b bool) cuda.Arg {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // Compact cuts the list of each query to its best most keys and raises thresholds. Where

@@ -108,8 +108,11 @@ func compile(t target) ([]byte, error) {
 		return nil, err
 	}
 	head := fmt.Sprintf("// STAMP %s\n// clang %s: %s\n", stamp, strings.TrimSpace(string(version)), strings.Join(flags(t), " "))
-	return append([]byte(head), out.Bytes()...), nil
+	return append([]byte(head), remark.ReplaceAll(out.Bytes(), nil)...), nil
 }
+
+// remark is a line of PTX that says nothing to the assembler: a third of the text.
+var remark = regexp.MustCompile(`(?m)^[ \t]*(//.*)?\n|[ \t]*//.*$`)
 
 var (
 	entry = regexp.MustCompile(`Compiling entry function '(\w+)' for '(\w+)'`)

@@ -18,6 +18,8 @@ typedef long long i64;
 
 // UNROLL stands before loops whose counters choose registers.
 #define UNROLL _Pragma("unroll")
+// NOUNROLL stands before loops of which one copy is enough.
+#define NOUNROLL _Pragma("nounroll")
 
 // f16 and bf16 are 16 bits of a float's storage.
 struct f16 {
@@ -33,10 +35,13 @@ DEVICE u32 threads() { return (u32)__nvvm_read_ptx_sreg_ntid_x(); }
 DEVICE u32 block() { return (u32)__nvvm_read_ptx_sreg_ctaid_x(); }
 DEVICE u32 blocks() { return (u32)__nvvm_read_ptx_sreg_nctaid_x(); }
 
-extern __attribute__((shared, aligned(128))) u8 arena[];
+extern __attribute__((shared, aligned(1024))) u8 arena[];
 
 // shared is the part of the block's shared memory from a byte on.
 template <class T> DEVICE T *shared(u32 at) { return reinterpret_cast<T *>(arena + at); }
+
+// address is where p lies in shared memory, as instructions name it.
+DEVICE u32 address(const void *p) { return (u32)(u64)(const __attribute__((address_space(3))) u8 *)p; }
 
 // barrier waits for all threads of the block.
 DEVICE void barrier() { __syncthreads(); }
@@ -63,11 +68,7 @@ DEVICE u32 atomic_or(u32 *p, u32 v) { return __atomic_fetch_or(p, v, __ATOMIC_RE
 // cp_async16 begins the copy of 16 bytes from global to shared memory, both aligned; of
 // bytes, 0 or 16, the rest is zero, and nothing is read of them.
 DEVICE void cp_async16(void *to, const void *from, u32 bytes) {
-	__asm__ volatile("{ .reg .u64 t; .reg .u32 s; cvta.to.shared.u64 t, %0; cvt.u32.u64 s, t;\n"
-					 "  cp.async.cg.shared.global [s], [%1], 16, %2; }"
-					 :
-					 : "l"(to), "l"(from), "r"(bytes)
-					 : "memory");
+	__asm__ volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" : : "r"(address(to)), "l"(from), "r"(bytes) : "memory");
 }
 // cp_async_commit closes a group of copies, cp_async_wait waits until at most n of the
 // thread's groups are under way.
@@ -78,10 +79,9 @@ template <int n> DEVICE void cp_async_wait() { __asm__ volatile("cp.async.wait_g
 // 8·m + r of the warp names the 16 bytes of row r of matrix m, and thread t gets of each
 // matrix the elements 2·(t mod 4) and the next of row t ÷ 4.
 DEVICE void ldmatrix_x4(u32 (&to)[4], const void *row) {
-	__asm__ volatile("{ .reg .u64 t; .reg .u32 s; cvta.to.shared.u64 t, %4; cvt.u32.u64 s, t;\n"
-					 "  ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [s]; }"
+	__asm__ volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
 					 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-					 : "l"(row)
+					 : "r"(address(row))
 					 : "memory");
 }
 

@@ -277,7 +277,7 @@ int run(const char *name, void (*kernel)(const void *), const void *arguments, c
 		b.call = kernel;
 		b.arguments = arguments;
 		void *shared = nullptr;
-		if (posix_memalign(&shared, 128, g.shared ? g.shared : 1))
+		if (posix_memalign(&shared, 1024, g.shared ? g.shared : 1))
 			abort();
 		memset(shared, 0xFF, g.shared); // no number, in any type
 		b.shared = static_cast<unsigned char *>(shared);

@@ -17,6 +17,7 @@ typedef long long i64;
 #define KERNEL(threads, blocks) extern "C" void
 
 #define UNROLL
+#define NOUNROLL
 
 struct f16 {
 	u16 bits;

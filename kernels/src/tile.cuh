@@ -7,7 +7,8 @@
 // and block it falls to.
 #pragma once
 
-#include "lists.cuh"
+#include "sift.cuh"
+#include "swizzle.cuh"
 
 // Tile is the shape for BM queries. 8 warps share it, MW × NW of them.
 template <int BM> struct Tile {
@@ -19,20 +20,14 @@ template <int BM> struct Tile {
 	static constexpr int SHARED = STAGE * STAGES;
 };
 
-// at is where 16 bytes of a row of 64 elements lie in a stage: the parts of a row are
-// turned by its number, so that eight rows' same part is in eight different banks.
-DEVICE u32 at(u32 row, u32 part) { return row * 128 + ((part ^ (row & 7)) << 4); }
-
-// Measure makes a score of an inner product: product · scale + bias, of each row; NULL is
-// 1 and 0. Both are in float32, and so is what they make.
-struct Measure {
-	const float *scale, *bias;
-};
-
 // tiles is the kernel. Row i of the block lies stride elements after row i−1 and is
-// number first + i·step, whose scale and bias are those of i·step; dim is a multiple of 8, and what lies beyond it counts as 0.
-template <class T, int BM>
-DEVICE void tiles(const T *queries, u32 n_queries, const T *rows, u32 n_rows, u32 dim, u64 stride, u32 first, u32 step, const Measure &measure, const Lists &lists) {
+// number first + i·step, whose scale and bias are those of i·step; dim is a multiple of 8,
+// and what lies beyond it counts as 0.
+//
+// One kernel serves both types, since all but the product is the same: it is compiled
+// once by the driver, and the branch at each step costs nothing beside it.
+template <int BM>
+DEVICE void tiles(const u16 *queries, u32 n_queries, const u16 *rows, u32 n_rows, u32 dim, u64 stride, u32 first, u32 step, bool bfloat, const Measure &measure, const Lists &lists) {
 	using S = Tile<BM>;
 	const u32 query_tiles = (n_queries + BM - 1) / BM, row_tiles = (n_rows + S::N - 1) / S::N;
 	const u32 all = query_tiles * row_tiles, steps = (dim + S::K - 1) / S::K;
@@ -52,61 +47,44 @@ DEVICE void tiles(const T *queries, u32 n_queries, const T *rows, u32 n_rows, u3
 				const bool query = row < BM;
 				const u32 number = query ? q0 + row : r0 + row - BM;
 				const bool there = d < dim && number < (query ? n_queries : n_rows);
-				const T *from = query ? queries + (u64)number * dim + d : rows + (u64)number * stride + d;
+				const u16 *from = query ? queries + (u64)number * dim + d : rows + (u64)number * stride + d;
 				cp_async16(stage + at(row, part), there ? from : queries, there ? 16 : 0);
 			}
 		}
 		cp_async_commit(); // an empty group too: waiting counts groups
 	};
 
-	float acc[S::MI][S::NI][4] = {};
-	for (int s = 0; s < S::STAGES - 1; s++)
-		fetch(s);
-	for (u32 i = 0; i < total; i++) {
-		cp_async_wait<S::STAGES - 2>();
-		barrier(); // the step has come, and nobody reads the stage that is filled next
-		fetch(i + S::STAGES - 1);
-		const u8 *stage = shared<u8>(i % S::STAGES * S::STAGE);
-		UNROLL for (u32 k = 0; k < S::K / 16; k++) {
-			u32 a[S::MI][4];
-			UNROLL for (int m = 0; m < S::MI; m++)
-				ldmatrix_x4(a[m], stage + at(wm * (S::MI * 16) + m * 16 + (lane() & 15), k * 2 + lane() / 16));
-			UNROLL for (int n = 0; n < S::NI; n += 2) {
-				u32 b[4]; // two products' rows
-				ldmatrix_x4(b, stage + at(BM + wn * (S::NI * 8) + n * 8 + (lane() & 7) + lane() / 16 * 8, k * 2 + (lane() >> 3 & 1)));
-				UNROLL for (int m = 0; m < S::MI; m++) {
-					mma(acc[m][n], a[m], b[0], b[1], T{});
-					mma(acc[m][n + 1], a[m], b[2], b[3], T{});
-				}
-			}
-		}
-		if ((i + 1) % steps)
-			continue;
-		const u32 tile = block() + i / steps * blocks();
-		const u32 q0 = tile % query_tiles * BM + wm * (S::MI * 16) + lane() / 4;
-		const u32 r0 = tile / query_tiles * S::N + wn * (S::NI * 8) + lane() % 4 * 2;
-		float scale[S::NI][2], bias[S::NI][2];
-		UNROLL for (int n = 0; n < S::NI; n++)
-			UNROLL for (int j = 0; j < 2; j++) {
-				const u32 row = r0 + n * 8 + j;
-				scale[n][j] = measure.scale && row < n_rows ? measure.scale[row * step] : 1;
-				bias[n][j] = measure.bias && row < n_rows ? measure.bias[row * step] : 0;
-			}
-		UNROLL for (int m = 0; m < S::MI; m++)
-			UNROLL for (int half = 0; half < 2; half++) {
-				const u32 query = q0 + m * 16 + half * 8;
-				if (query < n_queries && (!lists.active || lists.active[query])) {
-					const float least = score_of(lists.threshold[query]);
-					UNROLL for (int n = 0; n < S::NI; n++)
-						UNROLL for (int j = 0; j < 2; j++) {
-							const float v = acc[m][n][half * 2 + j] * scale[n][j] + bias[n][j];
-							const u32 row = r0 + n * 8 + j;
-							if (v >= least && row < n_rows)
-								keep(lists, query, key_of(v, first + row * step));
+	constexpr u32 AHEAD = S::STAGES - 1; // steps under way beside the one that is multiplied
+	u32 fetched = 0;
+	NOUNROLL while (fetched < AHEAD)
+		fetch(fetched++);
+	for (u32 tile = block(); tile < all; tile += blocks()) {
+		float acc[S::MI][S::NI][4] = {};
+		NOUNROLL for (u32 s = 0; s < steps; s++) {
+			cp_async_wait<S::STAGES - 2>();
+			barrier(); // the step has come, and nobody reads the stage that is filled next
+			fetch(fetched++);
+			const u8 *stage = shared<u8>((fetched - S::STAGES) % S::STAGES * S::STAGE);
+			auto multiply = [&](auto type) {
+				UNROLL for (u32 k = 0; k < S::K / 16; k++) {
+					u32 a[S::MI][4];
+					UNROLL for (int m = 0; m < S::MI; m++)
+						ldmatrix_x4(a[m], stage + at(wm * (S::MI * 16) + (u32)m * 16 + (lane() & 15), k * 2 + lane() / 16));
+					UNROLL for (int n = 0; n < S::NI; n += 2) {
+						u32 b[4]; // two products' rows
+						ldmatrix_x4(b, stage + at(BM + wn * (S::NI * 8) + (u32)n * 8 + (lane() & 7) + lane() / 16 * 8, k * 2 + (lane() >> 3 & 1)));
+						UNROLL for (int m = 0; m < S::MI; m++) {
+							mma(acc[m][n], a[m], b[0], b[1], type);
+							mma(acc[m][n + 1], a[m], b[2], b[3], type);
 						}
+					}
 				}
-				UNROLL for (int n = 0; n < S::NI; n++)
-					acc[m][n][half * 2] = acc[m][n][half * 2 + 1] = 0;
-			}
+			};
+			if (bfloat)
+				multiply(bf16{});
+			else
+				multiply(f16{});
+		}
+		sift<S::MI, S::NI>(acc, tile % query_tiles * BM + wm * (S::MI * 16), n_queries, tile / query_tiles * S::N + wn * (S::NI * 8), n_rows, first, step, measure, lists);
 	}
 }
