@@ -119,11 +119,13 @@ struct Launch {
 	unsigned grid[3], block[3], cluster, shared;
 	void **args;
 };
+// The first maps parameters are tensor maps of 128 bytes.
 struct Kernel {
 	const char *name;
 	int parameters;
 	int (*run)(const Launch &);
 	int registers, shared, most_threads;
+	int maps = 0;
 };
 
 } // namespace fake

@@ -61,8 +61,12 @@ int read(const std::string &text, Module *m, std::string *log) {
 		at += mark.size();
 		size_t open = text.find('(', at), close = text.find(')', at);
 		std::string name = text.substr(at, open - at), list = text.substr(open, close - open);
-		int parameters = 0;
+		int parameters = 0, maps = 0;
 		for (size_t p = list.find(".param"); p != std::string::npos; p = list.find(".param", p + 1)) {
+			if (list.compare(p + 7, 14, ".align 64 .b8 ") == 0 && parameters++ == maps) { // a tensor map
+				maps++;
+				continue;
+			}
 			parameters++;
 			std::string type = list.substr(p + 7, 4);
 			if (type.compare(0, 4, ".b64") && type.compare(0, 4, ".u64") && type.compare(0, 4, ".s64") && type.compare(0, 4, ".f64"))
@@ -73,6 +77,8 @@ int read(const std::string &text, Module *m, std::string *log) {
 			return *log = "fake ptxas: kernel " + name + " is not in this library", INVALID_PTX;
 		if (k->parameters != parameters)
 			return *log = "fake ptxas: kernel " + name + " has " + std::to_string(parameters) + " parameters in the PTX and " + std::to_string(k->parameters) + " in this library", INVALID_PTX;
+		if (k->maps != maps)
+			return *log = "fake ptxas: kernel " + name + " has " + std::to_string(maps) + " tensor maps in the PTX and " + std::to_string(k->maps) + " in this library", INVALID_PTX;
 		m->entries.insert(name);
 	}
 	if (m->entries.empty())
@@ -92,9 +98,13 @@ int launch(Function *f, const unsigned g[3], const unsigned b[3], unsigned clust
 	if (int(shared) > f->allowed)
 		return INVALID_VALUE;
 	// The driver copies the arguments before it returns.
-	std::vector<uint64_t> copied(size_t(k->parameters));
-	for (size_t i = 0; i < copied.size(); i++)
-		memcpy(&copied[i], args[i], 8);
+	constexpr size_t MAP = 16; // numbers of 8 bytes
+	const size_t maps = size_t(k->maps), others = size_t(k->parameters) - maps;
+	std::vector<uint64_t> copied(maps * MAP + others);
+	for (size_t i = 0; i < maps; i++)
+		memcpy(&copied[i * MAP], args[i], 8 * MAP);
+	for (size_t i = 0; i < others; i++)
+		memcpy(&copied[maps * MAP + i], args[maps + i], 8);
 	fake::Launch l{k->name, {g[0], g[1], g[2]}, {b[0], b[1], b[2]}, cluster, shared, nullptr};
 	Device *on = s->on;
 	return s->give([=]() mutable {
@@ -105,8 +115,10 @@ int launch(Function *f, const unsigned g[3], const unsigned b[3], unsigned clust
 			return code;
 		auto begin = std::chrono::steady_clock::now();
 		std::vector<void *> each;
-		for (uint64_t &v : copied)
-			each.push_back(&v);
+		for (size_t i = 0; i < maps; i++)
+			each.push_back(&copied[i * MAP]);
+		for (size_t i = maps * MAP; i < copied.size(); i++)
+			each.push_back(&copied[i]);
 		l.args = each.data();
 		int code = k->run(l);
 		std::this_thread::sleep_until(begin + std::chrono::nanoseconds(setting("ENCBENCH_FAKE_KERNEL", 0L)));
