@@ -227,13 +227,11 @@ func (s *search) check(b *bench, name string) (redone int) {
 	return redone
 }
 
-// orders are those in which the emulation runs threads and blocks.
-var orders = []string{"forward", "reverse", "random:1", "random:2"}
 
 func TestSearch(t *testing.T) {
 	for _, elem := range []engine.Elem{engine.F16, engine.BF16} {
 		for i, shape := range []struct{ queries, rows, dim int }{{1, 1, 8}, {3, 200, 64}, {16, 129, 72}, {20, 300, 128}, {70, 257, 96}, {130, 140, 200}} {
-			t.Setenv("ENCBENCH_EMU_ORDER", orders[i%len(orders)])
+			cudatest.Order(t, i)
 			on(t, func(b *bench) {
 				rng := rand.New(rand.NewPCG(uint64(i), uint64(elem)))
 				random(rng, shape.queries, shape.rows, shape.dim, elem).check(b, fmt.Sprint(elem, shape))
@@ -271,7 +269,7 @@ func TestHardData(t *testing.T) {
 			}
 		}},
 	} {
-		t.Setenv("ENCBENCH_EMU_ORDER", orders[i%len(orders)])
+		cudatest.Order(t, i)
 		on(t, func(b *bench) {
 			s := random(rand.New(rand.NewPCG(7, uint64(i))), 4, 700, 32, engine.F16)
 			s.room, s.panel, s.most, s.k = 64, 300, 40, 20

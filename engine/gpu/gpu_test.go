@@ -111,13 +111,13 @@ func normal(rng *rand.Rand, row []float32, by float64) {
 func TestSearch(t *testing.T) {
 	w := cudatest.Open(t)
 	var widened, scanned, redone int
-	for n := range 120 {
+	for n := range cudatest.Cases(120) {
 		rng := rand.New(rand.NewPCG(1, uint64(n)))
 		kind := kinds[n%len(kinds)]
 		elem := engine.Elem(n / len(kinds) % 3)
 		metric := Metric(rng.IntN(3))
 		dim, rows, queries, k := 1+rng.IntN(70), rng.IntN(400), 1+rng.IntN(20), 1+rng.IntN(40)
-		t.Setenv("ENCBENCH_EMU_ORDER", []string{"forward", "reverse", fmt.Sprintf("random:%d", n)}[n%3])
+		cudatest.Order(t, n)
 		opt := Options{Dim: dim, Metric: metric, Kept: 1 + rng.IntN(64), PanelRows: 1 + rng.IntN(300), BlockRows: 1 + rng.IntN(400)}
 		if n%2 == 1 {
 			opt.most = k + rng.IntN(32)

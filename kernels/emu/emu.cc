@@ -1,4 +1,5 @@
 #include "emu.h"
+#include "order.h"
 
 #include <atomic>
 #include <cstdarg>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -107,36 +109,6 @@ thread_local Fiber *self;
 std::mutex message_mutex;
 std::string last;
 
-// Order decides who runs next.
-struct Order {
-	enum { FORWARD, REVERSE, RANDOM } kind = FORWARD;
-	uint64_t state = 0;
-
-	explicit Order() {
-		const char *s = getenv("ENCBENCH_EMU_ORDER");
-		if (s && !strcmp(s, "reverse"))
-			kind = REVERSE;
-		else if (s && !strncmp(s, "random:", 7)) {
-			kind = RANDOM;
-			state = strtoull(s + 7, nullptr, 10) * 0x9E3779B97F4A7C15u + 1;
-		}
-	}
-	uint64_t next() { // splitmix64
-		uint64_t z = state += 0x9E3779B97F4A7C15u;
-		z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-		z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-		return z ^ z >> 31;
-	}
-	// sequence puts 0 to n−1 into the order of a round.
-	void sequence(std::vector<unsigned> &to, unsigned n) {
-		to.resize(n);
-		for (unsigned i = 0; i < n; i++)
-			to[i] = kind == REVERSE ? n - 1 - i : i;
-		if (kind == RANDOM)
-			for (unsigned i = n; i > 1; i--)
-				std::swap(to[i - 1], to[next() % i]);
-	}
-};
 thread_local Order *order;
 
 void body() {
@@ -176,6 +148,10 @@ void resume(Fiber *f) {
 }
 
 void prepare(Fiber *f) {
+#if defined(__SANITIZE_ADDRESS__)
+	// The last one on this stack never returned, so what it held is still forbidden.
+	__asan_unpoison_memory_region(f->stack, STACK);
+#endif
 #if defined(__x86_64__)
 	// As if body had called switch: six registers, the address to return to, and a stack
 	// that is aligned as after a call.
@@ -252,7 +228,7 @@ bool run_block(Block &b) {
 		// A round in which nobody came anywhere may have been one of yields at atomics.
 		idle = b.moves == before ? idle + 1 : 0;
 		if (idle > 1000) {
-			tell(std::string(b.kernel) + ", block " + std::to_string(b.number) + ": nobody can go on" + stuck(b));
+			tell(std::string(b.kernel) + ", block " + std::to_string(b.number) + ": nobody can go on" + stuck(b) + " (order " + order->name + ")");
 			b.failed = true;
 		}
 	}
@@ -263,7 +239,7 @@ bool run_block(Block &b) {
 } // namespace
 
 int run(const char *name, void (*kernel)(const void *), const void *arguments, const Geometry &g) {
-	Order o;
+	Order o(name);
 	order = &o;
 	std::vector<unsigned> blocks;
 	o.sequence(blocks, g.grid[0] * g.grid[1] * g.grid[2]);
@@ -299,7 +275,21 @@ const char *message() {
 	return copy.c_str();
 }
 
-unsigned thread_number() { return self->number; }
+namespace {
+
+// wander lets others run at a place where a device may do so too.
+void wander(unsigned one_in) {
+	if (order->stop(one_in))
+		yield();
+}
+
+} // namespace
+
+unsigned thread_number() {
+	const unsigned number = self->number;
+	wander(64);
+	return number;
+}
 unsigned threads_of_block() { return here->threads; }
 unsigned block_number() { return here->number; }
 unsigned blocks_of_grid() { return here->geometry->grid[0]; }
@@ -329,6 +319,7 @@ void yield() {
 }
 
 void barrier(const char *where, int line) {
+	wander(4);
 	Block *b = here;
 	if (b->at_barrier && (strcmp(b->where, where) || b->line != line))
 		fault("thread %u is at the barrier of %s:%d, others at that of %s:%d", self->number, where, line, b->where, b->line);
@@ -349,6 +340,7 @@ namespace {
 
 // meet enters a collective; done tells the last one, who is to fill out.
 Meeting &meet(const char *operation, const void *mine, unsigned bytes, bool *done) {
+	wander(8);
 	Meeting &m = here->warps[self->number / 32];
 	const unsigned lane = self->number % 32;
 	if (m.come == 0) {
@@ -400,7 +392,10 @@ const void *combine(const char *operation, const void *mine, unsigned bytes, uns
 void copy_begin(void *to, const void *from, unsigned bytes) {
 	if (reinterpret_cast<uintptr_t>(to) % 16 || reinterpret_cast<uintptr_t>(from) % 16)
 		fault("cp.async: an address that is not a multiple of 16");
+	unsigned char now[16];
+	memcpy(now, from, bytes); // a sanitizer names the kernel's line here, not that of its wait
 	memset(to, 0xFF, 16);
+	asm volatile("" : : "r"(now) : "memory");
 	self->open.push_back({to, from, bytes});
 }
 
@@ -426,7 +421,7 @@ void fault(const char *format, ...) {
 	va_start(list, format);
 	vsnprintf(text, sizeof text, format, list);
 	va_end(list);
-	tell(std::string(here->kernel) + ", block " + std::to_string(here->number) + ": " + text);
+	tell(std::string(here->kernel) + ", block " + std::to_string(here->number) + ": " + text + " (order " + order->name + ")");
 	here->failed = true;
 	for (;;) // the scheduler runs nobody any more
 		yield();

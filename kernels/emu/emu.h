@@ -1,6 +1,6 @@
 // A block of threads on the CPU: every thread is a fiber, and one runs at a time until it
 // waits for others. The order in which they run is chosen, so that what depends on it
-// shows: ENCBENCH_EMU_ORDER is forward, reverse or random:SEED.
+// shows: ENCBENCH_EMU_ORDER is forward, reverse or random:NUMBER (order.h).
 //
 // Found and told: threads that meet a barrier or a collective which others of their warp
 // or block never come to; two different collectives at once; addresses that are not
