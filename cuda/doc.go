@@ -20,7 +20,7 @@
 //
 // Kernel arguments are 8 bytes wide, all of them (see Arg).
 //
-// The package is empty but for State and Devices without the build tag cuda, which needs
+// The package is empty but for State, Devices and Findings without the build tag cuda, which needs
 // one header of CUDA's (BUILD.md). With the tag the program still starts on machines
 // without a driver; see package stub.
 //

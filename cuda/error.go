@@ -14,6 +14,7 @@ var ErrClosed = errors.New("cuda: the device is closed")
 // Codes of the driver that decide what is done next.
 const (
 	CodeOutOfMemory     = 2
+	codeUnavailable     = 46
 	CodeNoDevice        = 100
 	CodeECC             = 214
 	CodeInvalidPTX      = 218

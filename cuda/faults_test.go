@@ -7,12 +7,26 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"encbench/cuda"
 	"encbench/cuda/cudatest"
 )
+
+// mapped is memory that is not Go's.
+var mapped = func() []byte {
+	b, err := syscall.Mmap(-1, 0, 1<<10, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}()
 
 // everything uses the device in every way, and frees what it made whatever happens.
 func everything() (err error) {
@@ -24,11 +38,15 @@ func everything() (err error) {
 	return w.Do(func(c *cuda.Context) (err error) {
 		var a, b *cuda.Buffer
 		var host *cuda.Pinned
+		var there *cuda.Registered
 		var s *cuda.Stream
 		var e1, e2 *cuda.Event
 		var m *cuda.Module
 		var g *cuda.Graph
-		defer func() { err = errors.Join(err, c.Free(a, b, host, s, e1, e2, m, g)) }()
+		defer func() { err = errors.Join(err, c.Free(a, b, host, there, s, e1, e2, m, g)) }()
+		if there, err = c.Register(mapped); err != nil {
+			return err
+		}
 		if _, _, err = c.Memory(); err != nil {
 			return err
 		}
@@ -69,6 +87,7 @@ func everything() (err error) {
 		}
 		for _, step := range []func() error{
 			func() error { return c.Record(e1, s) },
+			func() error { return c.ToDevice(a, mapped, s) },
 			func() error { return c.ToDevice(a, host.Data, s) },
 			func() error { return launch(cuda.Geometry{Shared: 100 << 10}) },
 			func() error { return launch(cuda.Geometry{Grid: [3]uint32{4}, Cluster: 2}) },
@@ -98,17 +117,20 @@ var functions = []struct{ name, want string }{
 	{"cuDeviceGet", "find the device"},
 	{"cuDeviceGetName", "ask for its name"},
 	{"cuDeviceTotalMem_v2", "ask for its memory"},
-	{"cuDeviceGetAttribute", "ask for attribute 75"},
+	{"cuDeviceGetAttribute", "ask for attribute "},
 	{"cuDeviceGetUuid_v2", "ask for its UUID"},
 	{"cuDeviceGetPCIBusId", "ask for its place on the bus"},
 	{"cuDevicePrimaryCtxRetain", "create the context"},
-	{"cuCtxSetCurrent", "use the context"},
+	{"cuCtxSetCurrent", " the context"},
 	{"cuDevicePrimaryCtxRelease_v2", "release the context"},
 	{"cuMemGetInfo_v2", "ask for the free memory"},
 	{"cuMemAlloc_v2", "allocate 1024 bytes"},
 	{"cuMemFree_v2", "free 1024 bytes"},
 	{"cuMemHostAlloc", "page-lock 1024 bytes of the host's memory"},
 	{"cuMemFreeHost", "free page-locked memory"},
+	{"cuCtxSynchronize", "wait before "},
+	{"cuMemHostRegister_v2", "page-lock 1024 bytes that are there"},
+	{"cuMemHostUnregister", "unlock memory of the host"},
 	{"cuStreamCreate", "create a stream"},
 	{"cuStreamDestroy_v2", "destroy a stream"},
 	{"cuEventCreate", "create an event"},
@@ -116,12 +138,12 @@ var functions = []struct{ name, want string }{
 	{"cuModuleLoadDataEx", "load test kernels"},
 	{"cuModuleUnload", "unload a module"},
 	{"cuModuleGetFunction", "find kernel encbench_test_add"},
-	{"cuFuncGetAttribute", "ask for attribute 0 of encbench_test_add"},
+	{"cuFuncGetAttribute", "ask for attribute "},
 	{"cuOccupancyMaxActiveBlocksPerMultiprocessor", "ask for the occupancy of encbench_test_add"},
 	{"cuFuncSetAttribute", "allow encbench_test_add 102400 bytes of shared memory"},
 	{"cuEventRecord", "record an event"},
 	{"cuMemcpyHtoDAsync_v2", "copy 1024 bytes to the device"},
-	{"cuLaunchKernel", "launch encbench_test_add with grid [1 1 1], block [1 1 1], 102400 bytes shared"},
+	{"cuLaunchKernel", "launch encbench_test_add with grid [1 1 1], block [1 1 1], "},
 	{"cuLaunchKernelEx", "launch encbench_test_add with grid [4 1 1], block [1 1 1], 0 bytes shared"},
 	{"cuMemcpyDtoDAsync_v2", "copy 1024 bytes on the device"},
 	{"cuMemsetD8Async", "set 1024 bytes"},
@@ -133,24 +155,124 @@ var functions = []struct{ name, want string }{
 	{"cuStreamBeginCapture_v2", "begin a capture"},
 	{"cuStreamEndCapture", "end a capture"},
 	{"cuGraphInstantiateWithFlags", "end a capture"},
+	{"cuGraphDestroy", "end a capture"},
 	{"cuGraphLaunch", "launch a graph"},
 	{"cuGraphExecDestroy", "destroy a graph"},
 	{"cuStreamSynchronize", "wait for a stream"},
 }
 
-// Every call that can fail fails once, with a code that ends the context and with one
-// that does not. The error says what was tried, and nothing stays allocated.
-func TestEveryCallFails(t *testing.T) {
-	cudatest.Set(t, "FAIL", "")
-	if err := everything(); err != nil {
+// codes are those that calls fail with: what a device can come to.
+var codes = []int{
+	cuda.CodeOutOfMemory, 46 /* unavailable, lost */, cuda.CodeECC, cuda.CodeInvalidPTX, cuda.CodeUnsupportedPTX,
+	cuda.CodeIllegalAddress, 702 /* timeout */, cuda.CodeLaunchFailed, 800 /* not permitted */, 999,
+}
+
+// finish runs f, which is not to hang.
+func finish(t *testing.T, name string, f func() error) error {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(30 * time.Second):
+		t.Fatalf("%s: hangs", name)
+		return nil
+	}
+}
+
+// calls counts the calls of each function while f runs.
+func calls(t *testing.T, f func() error) map[string]int {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "calls")
+	cudatest.Set(t, "TRACE", file)
+	if err := f(); err != nil {
 		t.Fatal(err)
 	}
-	for _, code := range []int{cuda.CodeOutOfMemory, cuda.CodeIllegalAddress} {
-		for _, f := range functions {
-			cudatest.Set(t, "FAIL", fmt.Sprintf("%s:1:%d", f.name, code))
-			err := everything()
-			if got := cuda.CodeOf(err); got != code || !strings.Contains(err.Error(), f.want) {
-				t.Errorf("%s fails with %d: %v, want %s", f.name, code, err, f.want)
+	cudatest.Set(t, "TRACE", "")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := map[string]int{}
+	for name := range strings.FieldsSeq(string(text)) {
+		n[name]++
+	}
+	return n
+}
+
+// The functions that the table below has, those that Findings looks for, and those that
+// are called are the same ones.
+func TestCalled(t *testing.T) {
+	cudatest.Set(t, "FAIL", "")
+	var table []string
+	for _, f := range functions {
+		table = append(table, f.name)
+	}
+	slices.Sort(table)
+	var seen []string
+	for name := range calls(t, everything) {
+		if strings.HasPrefix(name, "cu") { // others are work of the device
+			seen = append(seen, name)
+		}
+	}
+	if slices.Sort(seen); !slices.Equal(seen, table) {
+		t.Errorf("called %q\nin the table %q", seen, table)
+	}
+	// Called when the program starts or for the text of an error, or by other packages.
+	seen = append(seen, "cuDriverGetVersion", "cuGetErrorName", "cuGetErrorString", "cuTensorMapEncodeTiled")
+	if slices.Sort(seen); !slices.Equal(seen, cuda.Called()) {
+		t.Errorf("called %q\nFindings looks for %q", seen, cuda.Called())
+	}
+	shim, err := os.ReadFile("shim.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`\b(cu[A-Z]\w+)\(`).FindAllSubmatch(shim, -1) {
+		// The header has macros that add a version.
+		if name := string(m[1]); !slices.ContainsFunc(cuda.Called(), func(s string) bool { return s == name || strings.HasPrefix(s, name+"_v") }) {
+			t.Errorf("the shim calls %s, which Findings does not look for", name)
+		}
+	}
+}
+
+// Every call that can fail fails, the first and later ones, with every code. The error
+// says what was tried, nothing stays allocated, nothing hangs, and a new context works.
+func TestEveryCallFails(t *testing.T) {
+	cudatest.Set(t, "FAIL", "")
+	times := calls(t, everything)
+	runs := 0
+	for _, f := range functions {
+		for n := 1; n <= min(times[f.name], 3); n++ {
+			for _, code := range codes {
+				fault := fmt.Sprintf("%s:%d:%d", f.name, n, code)
+				cudatest.Set(t, "FAIL", fault)
+				err := finish(t, fault, everything)
+				if got := cuda.CodeOf(err); got != code || !strings.Contains(err.Error(), f.want) {
+					t.Errorf("%s: %v, want %s", fault, err, f.want)
+				}
+				cudatest.Clean(t)
+				runs++
+			}
+		}
+	}
+	if runs < len(functions)*len(codes) {
+		t.Errorf("%d faults were tried", runs)
+	}
+	cudatest.Set(t, "FAIL", "")
+	if err := everything(); err != nil {
+		t.Errorf("after all that: %v", err)
+	}
+}
+
+// Work of the device fails after it was asked for: the next wait says so, with every code.
+func TestEveryWorkFails(t *testing.T) {
+	for _, work := range []string{"kernel", "copy-in", "copy-out", "copy", "set"} {
+		for _, code := range codes {
+			fault := fmt.Sprintf("%s:1:%d", work, code)
+			cudatest.Set(t, "FAIL", fault)
+			if err := finish(t, fault, everything); cuda.CodeOf(err) != code {
+				t.Errorf("%s: %v", fault, err)
 			}
 			cudatest.Clean(t)
 		}
@@ -276,7 +398,7 @@ func TestUnusable(t *testing.T) {
 		{"no driver in the library", []string{"ENCBENCH_CUDA_DRIVER=libm.so.6"}, []string{"error no CUDA driver: it has no function cuInit"}},
 		{"driver without a device", []string{"ENCBENCH_FAKE_DEVICES=0"}, []string{"error cuda: open on device 0: 100 CUDA_ERROR_NO_DEVICE: the driver shows no device; is CUDA_VISIBLE_DEVICES set?"}},
 		{"driver that does not start", []string{"ENCBENCH_FAKE_INIT=804"}, []string{"Init:804", "error cuda: start the driver ", ": 804 CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE: forward compatibility was attempted on non supported HW"}},
-		{"old device", []string{"ENCBENCH_FAKE_CAPABILITY=7.5", "ENCBENCH_FAKE_NAME=Tesla T4"}, []string{"error device 0, Tesla T4, has compute capability 7.5; 8.0 or more is needed (A100, A10, L4, L40S, H100 and later)"}},
+		{"old device", []string{"ENCBENCH_FAKE_CAPABILITY=7.5", "ENCBENCH_FAKE_NAME=Tesla T4"}, []string{"error cuda:0 is a Tesla T4 (sm_75): encbench needs sm_80 or later (A100, L4, L40S, H100, ...)"}},
 	} {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestUnusable$")
 		cmd.Env = append(append(os.Environ(), "ENCBENCH_TEST_OPEN=1"), c.env...)

@@ -2,11 +2,6 @@
 
 package cuda
 
-/*
-#include "shim.h"
-*/
-import "C"
-
 import (
 	"errors"
 	"fmt"
@@ -72,34 +67,6 @@ func (b *Buffer) Slice(from, n int64) *Buffer {
 		panic(fmt.Sprintf("cuda: bytes %d to %d of a buffer of %d", from, from+n, b.Bytes))
 	}
 	return &Buffer{b.Ptr + uintptr(from), n}
-}
-
-// Pinned is page-locked memory of the host. Copies from and to it run beside the host's
-// own work; those of other memory wait.
-type Pinned struct {
-	Data []byte
-	p    unsafe.Pointer
-}
-
-// AllocHost allocates page-locked memory, zeroed.
-func (c *Context) AllocHost(bytes int) (*Pinned, error) {
-	if err := c.usable(); err != nil {
-		return nil, err
-	}
-	var p unsafe.Pointer
-	n := max(bytes, 1)
-	if err := c.keep(fail(C.encbench_host_alloc(&p, C.size_t(n)), c.w.info.Ordinal, "page-lock %d bytes of the host's memory", bytes)); err != nil {
-		return nil, err
-	}
-	h := &Pinned{unsafe.Slice((*byte)(p), n)[:bytes], p}
-	clear(h.Data)
-	born(h, "page-locked memory", int64(bytes))
-	return h, nil
-}
-
-func (h *Pinned) free(c *Context) error {
-	h.Data = nil
-	return wrap(cu.MemFreeHost(h.p), c.w.info.Ordinal, "free page-locked memory")
 }
 
 // ToDevice copies src to the beginning of dst. src must stay as it is until the stream

@@ -3,6 +3,7 @@
 #include "shim.h"
 
 #include <cuda.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *encbench_error_name(int code) {
@@ -25,6 +26,17 @@ int encbench_device_uuid(unsigned char to[16], int device) {
 }
 
 int encbench_host_alloc(void **p, size_t bytes) { return cuMemHostAlloc(p, bytes, CU_MEMHOSTALLOC_PORTABLE); }
+
+int encbench_host_register(void *p, size_t bytes) { return cuMemHostRegister(p, bytes, CU_MEMHOSTREGISTER_PORTABLE); }
+
+int encbench_host_unregister(void *p) { return cuMemHostUnregister(p); }
+
+void *encbench_plain_alloc(size_t bytes) {
+	void *p = NULL;
+	if (posix_memalign(&p, 4096, bytes) != 0)
+		return NULL;
+	return memset(p, 0, bytes);
+}
 
 int encbench_module_load(uintptr_t *module, const void *image, char *log, size_t log_bytes) {
 	CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
@@ -101,8 +113,11 @@ int encbench_capture_end(uintptr_t stream, uintptr_t *exec) {
 	int code = cuStreamEndCapture((CUstream)stream, &graph);
 	if (code == CUDA_SUCCESS)
 		code = cuGraphInstantiateWithFlags(&e, graph, 0);
-	if (graph)
-		cuGraphDestroy(graph);
+	if (graph) {
+		int gone = cuGraphDestroy(graph);
+		if (code == CUDA_SUCCESS)
+			code = gone;
+	}
 	*exec = (uintptr_t)e;
 	return code;
 }

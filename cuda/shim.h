@@ -13,8 +13,18 @@ const char *encbench_error_text(int code);
 int encbench_device_pci(char *to, int size, int device);
 int encbench_device_uuid(unsigned char to[16], int device);
 
+/* Of libnvidia-ml: the release of the driver, "" where it is not told; the power limit
+   that a device, by its place on the bus, keeps to, in milliwatts, 0 where it is not told. */
+void encbench_driver_release(char *to, unsigned size);
+unsigned encbench_power_limit(const char *pci);
+
 /* Page-locked memory, which any context of the process may copy from and to. */
 int encbench_host_alloc(void **p, size_t bytes);
+int encbench_host_register(void *p, size_t bytes);
+int encbench_host_unregister(void *p);
+
+/* Zeroed memory of the host that is not page-locked, NULL where there is none. */
+void *encbench_plain_alloc(size_t bytes);
 
 /* A module from PTX text that ends in 0; log takes the compiler's complaints. */
 int encbench_module_load(uintptr_t *module, const void *image, char *log, size_t log_bytes);

@@ -21,7 +21,13 @@ import (
 // State says what was found when the program started.
 func State() Driver {
 	s := stub.State()
-	return Driver{Built: true, Path: s.Path, Error: s.Error, Fake: s.Fake, Init: s.Init, Version: s.Version, Missing: s.Missing}
+	d := Driver{Built: true, Path: s.Path, Error: s.Error, Fake: s.Fake, Init: s.Init, Version: s.Version, Missing: s.Missing}
+	if d.Error == "" {
+		var release [80]C.char
+		C.encbench_driver_release(&release[0], C.uint(len(release)))
+		d.Release = C.GoString(&release[0])
+	}
+	return d
 }
 
 // fail makes an error of a code, nil of 0.
@@ -55,8 +61,9 @@ func ready() error {
 		return fmt.Errorf("no CUDA driver: %s (%w)", d.Error, &Error{Op: "open the driver", Device: -1, Code: CodeNoDevice})
 	case d.Init != 0:
 		return fail(C.int(d.Init), -1, "start the driver %s", d.Path)
+	default:
+		return d.supported()
 	}
-	return nil
 }
 
 // Devices lists the devices that the driver shows, which CUDA_VISIBLE_DEVICES narrows.
@@ -120,16 +127,19 @@ func infoOf(ordinal int) (Info, error) {
 		errs = append(errs, err)
 	}
 	raw := C.GoBytes(unsafe.Pointer(&uuid[0]), 16)
+	// The driver shows a slice as a device; only its name and UUID tell.
 	prefix := "GPU"
-	if strings.Contains(info.Name, "MIG") {
+	if info.MIG = strings.Contains(info.Name, " MIG "); info.MIG {
 		prefix = "MIG"
 	}
+	info.FormFactor = formFactor(info.Name)
 	info.UUID = fmt.Sprintf("%s-%x-%x-%x-%x-%x", prefix, raw[:4], raw[4:6], raw[6:8], raw[8:10], raw[10:])
 	var pci [32]C.char
 	if err := fail(C.encbench_device_pci(&pci[0], C.int(len(pci)), C.int(ordinal)), ordinal, "ask for its place on the bus"); err != nil {
 		errs = append(errs, err)
 	}
 	info.PCI = strings.ToLower(C.GoString(&pci[0]))
+	info.Watts = float64(C.encbench_power_limit(&pci[0])) / 1e3
 	return info, errors.Join(errs...)
 }
 

@@ -5,22 +5,32 @@
 // What it does is read from the environment at every call, so a test changes it while the
 // program runs:
 //
-//	ENCBENCH_FAKE_DEVICES      devices shown, default 1; 0 is a driver without one
+//	ENCBENCH_FAKE_DEVICES      devices of the machine, default 1; 0 is a driver without one
+//	CUDA_VISIBLE_DEVICES       as the driver reads it: numbers or UUIDs; what follows one that
+//	                           is not there is not shown
 //	ENCBENCH_FAKE_INIT         the code of cuInit, default 0
 //	ENCBENCH_FAKE_VERSION      of the driver, default 12040
+//	ENCBENCH_FAKE_PTX          the latest PTX it reads, major × 10 + minor, default 90
 //	ENCBENCH_FAKE_NAME         of the devices
 //	ENCBENCH_FAKE_CAPABILITY   compute capability, default 9.0
 //	ENCBENCH_FAKE_MEMORY       bytes of a device, default 1 GiB
+//	ENCBENCH_FAKE_TAKEN        bytes of it that another process holds, default 0
+//	ENCBENCH_FAKE_ECC          1, the default, or 0
+//	ENCBENCH_FAKE_MIG          1 shows the devices as slices of one
+//	ENCBENCH_FAKE_POWER        the limit in milliwatts, default 0: not told
 //	ENCBENCH_FAKE_FAIL         faults, a comma list of FUNCTION:N:CODE — the N-th call from
-//	                           now on fails — or FUNCTION:N+:CODE, every call from the N-th.
-//	                           kernel, copy-in, copy-out and copy name work that fails when
-//	                           the device comes to it, not when it is asked for.
+//	                           now on fails — or FUNCTION:N+:CODE, every call from the N-th;
+//	                           FUNCTION@D counts the calls on device D of the machine.
+//	                           kernel, copy-in, copy-out, copy and set name work that fails
+//	                           when the device comes to it, not when it is asked for.
 //	ENCBENCH_FAKE_COPY         bytes a second of copies from and to the host; 0 is no delay
 //	ENCBENCH_FAKE_KERNEL       nanoseconds that every kernel takes at least
-//	ENCBENCH_FAKE_LACKS        functions that the library does not have: read when a
-//	                           symbol is looked up, see cudatest
+//	ENCBENCH_FAKE_TRACE        a file that gets a line with the name of each function called
+//
+// A name with _D after it is for device D of the machine alone: ENCBENCH_FAKE_MEMORY_1.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -29,6 +39,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -56,19 +67,32 @@ enum Code {
 long setting(const char *name, long otherwise);
 std::string setting(const char *name, const char *otherwise);
 
-// injected gives the code that the call of a function is to fail with now, 0 for none.
-int injected(const char *function);
 
-// Device is one that the driver shows.
+struct Stream;
+
+// Device is one of the machine.
 struct Device {
-	int ordinal;
+	int ordinal; // in the machine
 	int holders = 0; // of the primary context
 	size_t used = 0; // bytes
-	int lost = 0;    // the sticky code, once a fault ended the context
+	std::atomic<int> lost{0}; // the sticky code, once a fault ended the context
 	std::mutex copy_in, copy_out, compute; // its engines: work of a kind is one after another
+	std::mutex mutex;
+	std::set<Stream *> streams;
+
+	// setting gives one of the device, or else of all.
+	std::string setting(const char *name, const char *otherwise) const;
+	long setting(const char *name, long otherwise) const;
+	// drain waits for all work of its streams.
+	void drain();
 };
 
-Device *device(int ordinal); // NULL outside the count
+// injected gives the code that the call of a function on a device, or none, is to fail
+// with now; 0 for none.
+int injected(const char *function, const Device *on);
+
+int devices_shown();
+Device *device(int ordinal); // as it is shown; NULL outside the count
 Device *current();           // of the calling thread's context; NULL without one
 
 // Work is what a stream does: it returns a code, a fault of the device when not 0.
@@ -107,7 +131,7 @@ struct Block {
 	char *start;
 	size_t bytes;
 	Device *on;
-	bool pinned;
+	bool pinned, registered;
 };
 // block finds the allocation that holds bytes from p on; NULL where none does.
 bool block(const void *p, size_t bytes, bool pinned, Block *out);
@@ -145,6 +169,14 @@ extern const char encbench_fake_stamp[] __attribute__((weak));
 			return code; \
 	} while (0)
 
+// ON begins a function that asks for a device, which needs no context: only faults.
+#define ON(name, d) \
+	do { \
+		if (int code = fake::enter(name, d)) \
+			return code; \
+	} while (0)
+
 namespace fake {
 int enter(const char *function);
+int enter(const char *function, const Device *on);
 }

@@ -34,12 +34,18 @@ bool intact(const Block &b) {
 	return true;
 }
 
+// room is how many bytes of a device are free.
+size_t room(const Device *on) {
+	size_t all = size_t(on->setting("ENCBENCH_FAKE_MEMORY", 1L << 30));
+	return all - std::min(all, on->used + size_t(on->setting("ENCBENCH_FAKE_TAKEN", 0L)));
+}
+
 int allocate(void **p, size_t bytes, bool pinned) {
 	Device *on = current();
 	if (!on)
 		return INVALID_CONTEXT;
 	std::lock_guard<std::mutex> lock(mutex);
-	if (!pinned && on->used + bytes > size_t(setting("ENCBENCH_FAKE_MEMORY", 1L << 30)))
+	if (!pinned && bytes > room(on))
 		return OUT_OF_MEMORY;
 	// 256 bytes of alignment, as the driver's.
 	size_t all = before ? before + bytes + guard : bytes;
@@ -50,7 +56,7 @@ int allocate(void **p, size_t bytes, bool pinned) {
 	memset(raw, pattern, all);
 	// What was not written is no number in any type.
 	memset(start, 0xFF, bytes);
-	blocks[uintptr_t(start)] = {(char *)start, bytes, on, pinned};
+	blocks[uintptr_t(start)] = {(char *)start, bytes, on, pinned, false};
 	if (!pinned)
 		on->used += bytes;
 	*p = start;
@@ -60,7 +66,7 @@ int allocate(void **p, size_t bytes, bool pinned) {
 int release(void *p, bool pinned) {
 	std::lock_guard<std::mutex> lock(mutex);
 	auto it = blocks.find(uintptr_t(p));
-	if (it == blocks.end() || it->second.pinned != pinned)
+	if (it == blocks.end() || it->second.pinned != pinned || it->second.registered)
 		return INVALID_VALUE;
 	if (!intact(it->second)) {
 		fprintf(stderr, "fake driver: something wrote outside an allocation of %zu bytes\n", it->second.bytes);
@@ -74,11 +80,11 @@ int release(void *p, bool pinned) {
 }
 
 // take holds an engine as long as a copy takes.
-int take(std::mutex &engine, void *to, const void *from, size_t bytes, const char *fault) {
-	std::lock_guard<std::mutex> lock(engine);
-	if (int code = injected(fault))
+int take(Device *on, void *to, const void *from, size_t bytes, bool in) {
+	std::lock_guard<std::mutex> lock(in ? on->copy_in : on->copy_out);
+	if (int code = injected(in ? "copy-in" : "copy-out", on))
 		return code;
-	if (long rate = setting("ENCBENCH_FAKE_COPY", 0L))
+	if (long rate = on->setting("ENCBENCH_FAKE_COPY", 0L))
 		std::this_thread::sleep_for(std::chrono::duration<double>(double(bytes) / double(rate)));
 	memcpy(to, from, bytes);
 	return OK;
@@ -94,7 +100,7 @@ int copy(Stream *s, void *to, const void *from, size_t bytes, bool in) {
 		return INVALID_VALUE;
 	bool pinned = block(in ? from : to, bytes, true, &b);
 	Device *on = s->on;
-	int code = s->give([=] { return on->lost ? OK : take(in ? on->copy_in : on->copy_out, to, from, bytes, in ? "copy-in" : "copy-out"); });
+	int code = s->give([=] { return on->lost ? int(OK) : take(on, to, from, bytes, in); });
 	return code || pinned || s->capturing ? code : s->wait();
 }
 
@@ -122,8 +128,8 @@ int cuMemGetInfo_v2(size_t *free, size_t *total) {
 	ENTER("cuMemGetInfo_v2");
 	if (!current())
 		return INVALID_CONTEXT;
-	*total = size_t(setting("ENCBENCH_FAKE_MEMORY", 1L << 30));
-	*free = *total - std::min(*total, current()->used);
+	*total = size_t(current()->setting("ENCBENCH_FAKE_MEMORY", 1L << 30));
+	*free = room(current());
 	return OK;
 }
 
@@ -132,7 +138,11 @@ int cuMemAlloc_v2(void **p, size_t bytes) {
 	return bytes ? allocate(p, bytes, false) : INVALID_VALUE;
 }
 
+// Freeing waits for the device, as the driver's does. Freeing page-locked memory does
+// not: who frees it under a copy is told by the sanitizer.
 int cuMemFree_v2(void *p) {
+	if (Block b; block(p, 0, false, &b))
+		b.on->drain();
 	int code = release(p, false);
 	return code ? code : enter("cuMemFree_v2");
 }
@@ -145,6 +155,30 @@ int cuMemHostAlloc(void **p, size_t bytes, unsigned) {
 int cuMemFreeHost(void *p) {
 	int code = release(p, true);
 	return code ? code : enter("cuMemFreeHost");
+}
+
+int cuMemHostRegister_v2(void *p, size_t bytes, unsigned) {
+	ENTER("cuMemHostRegister_v2");
+	if (!current())
+		return INVALID_CONTEXT;
+	if (!p || !bytes)
+		return INVALID_VALUE;
+	std::lock_guard<std::mutex> lock(mutex);
+	if (blocks.count(uintptr_t(p)))
+		return 712; // registered already
+	blocks[uintptr_t(p)] = {static_cast<char *>(p), bytes, current(), true, true};
+	return OK;
+}
+
+int cuMemHostUnregister(void *p) {
+	{
+		std::lock_guard<std::mutex> lock(mutex);
+		auto it = blocks.find(uintptr_t(p));
+		if (it == blocks.end() || !it->second.registered)
+			return 713; // not registered
+		blocks.erase(it);
+	}
+	return enter("cuMemHostUnregister");
 }
 
 int cuMemcpyHtoDAsync_v2(void *to, const void *from, size_t bytes, Stream *s) {
@@ -168,7 +202,7 @@ int cuMemcpyDtoDAsync_v2(void *to, const void *from, size_t bytes, Stream *s) {
 	return s->give([=] {
 		if (on->lost)
 			return int(OK);
-		if (int code = injected("copy"))
+		if (int code = injected("copy", on))
 			return code;
 		memmove(to, from, bytes);
 		return int(OK);
@@ -184,8 +218,11 @@ int cuMemsetD8Async(void *to, unsigned char v, size_t bytes, Stream *s) {
 		return INVALID_VALUE;
 	Device *on = s->on;
 	return s->give([=] {
-		if (!on->lost)
-			memset(to, v, bytes);
+		if (on->lost)
+			return int(OK);
+		if (int code = injected("set", on))
+			return code;
+		memset(to, v, bytes);
 		return int(OK);
 	});
 }

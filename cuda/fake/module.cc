@@ -111,7 +111,7 @@ int launch(Function *f, const unsigned g[3], const unsigned b[3], unsigned clust
 		if (on->lost)
 			return int(OK);
 		std::lock_guard<std::mutex> lock(on->compute);
-		if (int code = injected("kernel"))
+		if (int code = injected("kernel", on))
 			return code;
 		auto begin = std::chrono::steady_clock::now();
 		std::vector<void *> each;
@@ -121,7 +121,7 @@ int launch(Function *f, const unsigned g[3], const unsigned b[3], unsigned clust
 			each.push_back(&copied[i]);
 		l.args = each.data();
 		int code = k->run(l);
-		std::this_thread::sleep_until(begin + std::chrono::nanoseconds(setting("ENCBENCH_FAKE_KERNEL", 0L)));
+		std::this_thread::sleep_until(begin + std::chrono::nanoseconds(on->setting("ENCBENCH_FAKE_KERNEL", 0L)));
 		return code;
 	});
 }

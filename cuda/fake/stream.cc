@@ -11,9 +11,16 @@ double seconds() {
 }
 } // namespace
 
-Stream::Stream(Device *d) : on(d), thread(&Stream::run, this) {}
+Stream::Stream(Device *d) : on(d), thread(&Stream::run, this) {
+	std::lock_guard<std::mutex> lock(d->mutex);
+	d->streams.insert(this);
+}
 
 Stream::~Stream() {
+	{
+		std::lock_guard<std::mutex> lock(on->mutex);
+		on->streams.erase(this);
+	}
 	{
 		std::lock_guard<std::mutex> lock(mutex);
 		ending = true;
@@ -65,6 +72,12 @@ int Stream::wait() {
 bool Stream::idle() {
 	std::lock_guard<std::mutex> lock(mutex);
 	return queue.empty() && !busy;
+}
+
+void Device::drain() {
+	std::lock_guard<std::mutex> lock(mutex);
+	for (Stream *s : streams)
+		s->wait(); // one that records has nothing to wait for
 }
 
 } // namespace fake
@@ -173,7 +186,7 @@ int cuEventSynchronize(Event *e) {
 		return INVALID_HANDLE;
 	std::unique_lock<std::mutex> lock(e->mutex);
 	e->changed.wait(lock, [&] { return e->passed >= e->asked; });
-	return current() ? current()->lost : OK;
+	return current() ? current()->lost.load() : int(OK);
 }
 
 int cuEventElapsedTime(float *ms, Event *from, Event *to) {
@@ -225,7 +238,7 @@ int cuGraphLaunch(Graph *exec, Stream *s) {
 
 int cuGraphDestroy(Graph *g) {
 	delete g;
-	return OK;
+	return enter("cuGraphDestroy");
 }
 
 int cuGraphExecDestroy(Graph *g) {
