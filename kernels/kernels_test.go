@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	cudatest.Main(m, cudatest.Kernels{Sources: []string{"src/all.cu", "emu/emu.cc"}, Include: []string{"emu", "src"}, PTX: kernels.PTX(), Stamp: stamp})
+	cudatest.Main(m, cudatest.Kernels{Sources: []string{"src/all.cu", "src/wide.cu", "emu/emu.cc", "emu/hopper.cc"}, Include: []string{"emu", "src"}, PTX: slices.Concat(kernels.SM80.PTX(), kernels.SM90A.PTX()), Stamp: stamp})
 }
 
 // bench is a device with kernels and a stream.
@@ -35,13 +35,31 @@ type bench struct {
 	owned []*cuda.Buffer
 }
 
+// variants are the texts that the device takes.
+func variants(t *testing.T) (out []kernels.Variant) {
+	t.Helper()
+	w := cudatest.Open(t)
+	for _, v := range []kernels.Variant{kernels.SM80, kernels.SM90A} {
+		if v.RunsOn(w.Info().Major, w.Info().Minor) == nil {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
 // on runs f on the device; what it allocated is freed after it.
 func on(t *testing.T, f func(*bench)) {
+	t.Helper()
+	by(t, kernels.SM80, f)
+}
+
+// by is on for a text of the kernels.
+func by(t *testing.T, v kernels.Variant, f func(*bench)) {
 	t.Helper()
 	w := cudatest.Open(t)
 	err := w.Do(func(c *cuda.Context) (err error) {
 		b := &bench{T: t, c: c}
-		if b.set, err = kernels.Load(c); err != nil {
+		if b.set, err = kernels.LoadVariant(c, v); err != nil {
 			return err
 		}
 		if b.s, err = c.NewStream(); err != nil {
@@ -227,15 +245,16 @@ func (s *search) check(b *bench, name string) (redone int) {
 	return redone
 }
 
-
 func TestSearch(t *testing.T) {
-	for _, elem := range []engine.Elem{engine.F16, engine.BF16} {
-		for i, shape := range []struct{ queries, rows, dim int }{{1, 1, 8}, {3, 200, 64}, {16, 129, 72}, {20, 300, 128}, {70, 257, 96}, {130, 140, 200}} {
-			cudatest.Order(t, i)
-			on(t, func(b *bench) {
-				rng := rand.New(rand.NewPCG(uint64(i), uint64(elem)))
-				random(rng, shape.queries, shape.rows, shape.dim, elem).check(b, fmt.Sprint(elem, shape))
-			})
+	for _, v := range variants(t) {
+		for _, elem := range []engine.Elem{engine.F16, engine.BF16} {
+			for i, shape := range []struct{ queries, rows, dim int }{{1, 1, 8}, {3, 200, 64}, {16, 129, 72}, {20, 300, 128}, {70, 257, 96}, {130, 140, 200}, {65, 520, 328}} {
+				cudatest.Order(t, i+int(v))
+				by(t, v, func(b *bench) {
+					rng := rand.New(rand.NewPCG(uint64(i), uint64(elem)))
+					random(rng, shape.queries, shape.rows, shape.dim, elem).check(b, fmt.Sprint(v, elem, shape))
+				})
+			}
 		}
 	}
 }
@@ -269,16 +288,18 @@ func TestHardData(t *testing.T) {
 			}
 		}},
 	} {
-		cudatest.Order(t, i)
-		on(t, func(b *bench) {
-			s := random(rand.New(rand.NewPCG(7, uint64(i))), 4, 700, 32, engine.F16)
-			s.room, s.panel, s.most, s.k = 64, 300, 40, 20
-			c.make(rand.New(rand.NewPCG(8, uint64(i))), s)
-			redone := s.check(b, c.name)
-			if redone == 0 {
-				t.Errorf("%s: no list overflowed, so the redo was not tried", c.name)
-			}
-		})
+		for j, v := range variants(t) {
+			cudatest.Order(t, i+j)
+			by(t, v, func(b *bench) {
+				s := random(rand.New(rand.NewPCG(7, uint64(i))), 4+62*j, 700, 32, engine.F16)
+				s.room, s.panel, s.most, s.k = 64, 300, 40, 20
+				c.make(rand.New(rand.NewPCG(8, uint64(i))), s)
+				redone := s.check(b, fmt.Sprint(v, " ", c.name))
+				if redone == 0 {
+					t.Errorf("%v %s: no list overflowed, so the redo was not tried", v, c.name)
+				}
+			})
+		}
 	}
 }
 

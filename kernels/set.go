@@ -13,10 +13,11 @@ import (
 
 // Set is the kernels on one device.
 type Set struct {
-	module *cuda.Module
-	sms    int
+	variant Variant
+	module  *cuda.Module
+	sms     int
 
-	search  map[int]*cuda.Function // by queries of a tile
+	search  map[string]*cuda.Function // by the shape's kernel
 	byElem  map[string]*cuda.Function
 	compact *cuda.Function
 	fill    *cuda.Function
@@ -32,9 +33,15 @@ func typeOf(e engine.Elem) string {
 
 // Load gives the kernels to the device. The driver compiles them, which takes a second or
 // so the first time.
-func Load(c *cuda.Context) (s *Set, err error) {
-	s = &Set{sms: c.Info().SMs, search: map[int]*cuda.Function{}, byElem: map[string]*cuda.Function{}}
-	if s.module, err = c.Load("the kernels", PTX()); err != nil {
+func Load(c *cuda.Context) (*Set, error) { return LoadVariant(c, SM80) }
+
+// LoadVariant is Load of a chosen text, which the device must take.
+func LoadVariant(c *cuda.Context, v Variant) (s *Set, err error) {
+	if err := v.RunsOn(c.Info().Major, c.Info().Minor); err != nil {
+		return nil, err
+	}
+	s = &Set{variant: v, sms: c.Info().SMs, search: map[string]*cuda.Function{}, byElem: map[string]*cuda.Function{}}
+	if s.module, err = c.Load("the kernels of "+v.String(), v.PTX()); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -48,13 +55,13 @@ func Load(c *cuda.Context) (s *Set, err error) {
 		err = errors.Join(err, err2)
 		return f
 	}
-	for _, shape := range Shapes {
-		f := find(fmt.Sprintf("search_%d", shape.Queries))
+	for _, shape := range v.Shapes() {
+		f := find(shape.Kernel)
 		if err != nil {
 			return s, err
 		}
 		err = c.AllowShared(f, shape.Shared())
-		s.search[shape.Queries] = f
+		s.search[shape.Kernel] = f
 	}
 	for _, name := range []string{
 		"rescore_f16", "rescore_bf16", "rescore_float", "exact_f16", "exact_bf16", "exact_float", "norms_f16", "norms_bf16", "norms_float",
@@ -108,16 +115,35 @@ type Block struct {
 // Search keeps in the lists the rows whose score, product · scale + bias, passes. Queries
 // and rows are float16 or bfloat16, both the same.
 func (s *Set) Search(c *cuda.Context, st *cuda.Stream, q Matrix, b Block, l *Lists) error {
-	shape := ShapeFor(q.Rows)
 	if q.Elem != b.Elem || q.Elem != engine.F16 && q.Elem != engine.BF16 {
 		return fmt.Errorf("kernels: no search of %v rows by %v queries", b.Elem, q.Elem)
 	}
-	g := cuda.Geometry{Grid: [3]uint32{uint32(shape.Grid(q.Rows, b.Rows, s.sms))}, Block: [3]uint32{256}, Shared: uint32(shape.Shared())}
+	shape := s.variant.ShapeFor(q.Rows)
+	g := cuda.Geometry{Grid: [3]uint32{uint32(shape.Grid(q.Rows, b.Rows, s.sms))}, Block: [3]uint32{uint32(shape.Threads)}, Shared: uint32(shape.Shared())}
+	tail := append([]cuda.Arg{cuda.Int(b.First), cuda.Int(b.Step), flag(q.Elem == engine.BF16), cuda.Ptr(b.Scale), cuda.Ptr(b.Bias)}, l.args()...)
+	if shape.Maps {
+		return s.searchMaps(c, st, shape, g, q, b, tail)
+	}
 	args := append([]cuda.Arg{
-		cuda.Ptr(q.At), cuda.Int(q.Rows), cuda.Ptr(b.At), cuda.Int(b.Rows), cuda.Int(q.Dim), cuda.Int(b.Stride * b.Step), cuda.Int(b.First), cuda.Int(b.Step), flag(q.Elem == engine.BF16),
-		cuda.Ptr(b.Scale), cuda.Ptr(b.Bias),
-	}, l.args()...)
-	return c.Launch(s.search[shape.Queries], g, st, args...)
+		cuda.Ptr(q.At), cuda.Int(q.Rows), cuda.Ptr(b.At), cuda.Int(b.Rows), cuda.Int(q.Dim), cuda.Int(b.Stride * b.Step),
+	}, tail...)
+	return c.Launch(s.search[shape.Kernel], g, st, args...)
+}
+
+// searchMaps is Search by a kernel that reads through tensor maps.
+func (s *Set) searchMaps(c *cuda.Context, st *cuda.Stream, shape Shape, g cuda.Geometry, q Matrix, b Block, tail []cuda.Arg) error {
+	var maps [2]cuda.TensorMap
+	for i, l := range []cuda.Layout{
+		{At: q.At, Rows: q.Rows, Columns: q.Dim, RowBytes: int64(2 * q.Dim)},
+		{At: b.At, Rows: b.Rows, Columns: b.Dim, RowBytes: int64(2 * b.Stride * b.Step)},
+	} {
+		l.BFloat = q.Elem == engine.BF16
+		var err error
+		if maps[i], err = c.TensorMap(l, []int{shape.Queries, shape.Rows}[i], DimStep); err != nil {
+			return err
+		}
+	}
+	return c.LaunchMaps(s.search[shape.Kernel], g, st, maps[:], append([]cuda.Arg{cuda.Int(q.Rows), cuda.Int(b.Rows), cuda.Int(q.Dim)}, tail...)...)
 }
 
 // flag is 1 or 0.

@@ -34,38 +34,53 @@ func ordered(v float32) uint32 {
 	return b | 1<<31
 }
 
-// RowTile is the rows of a tile, DimStep the dimensions of a step.
-const (
-	RowTile = 128
-	DimStep = 64
-)
+// DimStep is the dimensions of a step of any tile.
+const DimStep = 64
 
-// Shape is a tile of the search: so many queries, and what a block of it needs.
+// Shape is a tile of the search, and what a block of it needs.
 type Shape struct {
-	Queries, Stages int
-	PerSM           int // blocks a multiprocessor is meant to run
+	Kernel        string
+	Queries, Rows int
+	Stages        int
+	Threads       int
+	PerSM         int  // blocks a multiprocessor is meant to run
+	Maps          bool // queries and rows are read through tensor maps
 }
 
-// Shapes are those of the search, by queries.
-var Shapes = [...]Shape{{16, 4, 2}, {64, 4, 1}, {128, 3, 1}}
+// Shapes are those of a variant, by queries.
+func (v Variant) Shapes() []Shape {
+	most := Shape{"search_128", 128, 128, 3, 256, 1, false}
+	if v == SM90A {
+		most = Shape{"search_wide", 128, 256, 4, 384, 1, true}
+	}
+	return []Shape{{"search_16", 16, 128, 4, 256, 2, false}, {"search_64", 64, 128, 4, 256, 1, false}, most}
+}
 
 // ShapeFor is the smallest shape that takes all queries, or the largest.
-func ShapeFor(queries int) Shape {
-	for _, s := range Shapes {
+func (v Variant) ShapeFor(queries int) Shape {
+	shapes := v.Shapes()
+	for _, s := range shapes {
 		if queries <= s.Queries {
 			return s
 		}
 	}
-	return Shapes[len(Shapes)-1]
+	return shapes[len(shapes)-1]
 }
 
-// Shared is the shared memory of a block in bytes.
-func (s Shape) Shared() int { return s.Stages * (s.Queries + RowTile) * DimStep * 2 }
+// Shared is the shared memory of a block in bytes: the stages, and behind them two
+// barriers each where maps are.
+func (s Shape) Shared() int {
+	bytes := s.Stages * (s.Queries + s.Rows) * DimStep * 2
+	if s.Maps {
+		bytes += s.Stages * 2 * 8
+	}
+	return bytes
+}
 
 // Grid is how many blocks search so many queries and rows on a device with sms
 // multiprocessors.
 func (s Shape) Grid(queries, rows, sms int) int {
-	tiles := ((queries + s.Queries - 1) / s.Queries) * ((rows + RowTile - 1) / RowTile)
+	tiles := ((queries + s.Queries - 1) / s.Queries) * ((rows + s.Rows - 1) / s.Rows)
 	return max(1, min(tiles, sms*s.PerSM))
 }
 

@@ -6,7 +6,7 @@
 namespace fake {
 
 // TensorMap is a matrix of 16-bit elements and the boxes it is read in.
-struct alignas(64) TensorMap {
+struct TensorMap {
 	static constexpr uint64_t MARK = 0x70616D20726F736E;
 	uint64_t mark;
 	const unsigned char *at;

@@ -23,11 +23,14 @@ import (
 // target is a PTX file: the architecture that clang is given, the PTX version, and the
 // devices that the assembler tries it for.
 type target struct {
-	arch, ptx string
-	devices   []string
+	arch, ptx, source string
+	devices           []string
 }
 
-var targets = []target{{"sm_80", "70", []string{"sm_80", "sm_86", "sm_89", "sm_90"}}}
+var targets = []target{
+	{"sm_80", "70", "all.cu", []string{"sm_80", "sm_86", "sm_89", "sm_90"}},
+	{"sm_90a", "80", "hopper.cu", []string{"sm_90a"}},
+}
 
 func main() {
 	check := flag.Bool("check", false, "compare with the committed files instead of writing them")
@@ -83,7 +86,7 @@ func put(path string, text []byte, check bool) error {
 func flags(t target) []string {
 	return []string{
 		"-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "-O3", "-S", "-std=c++17", "-fno-exceptions", "-ffp-contract=off",
-		"-Wall", "-Wextra", "-Werror", "-Wno-unused-command-line-argument", "--cuda-gpu-arch=" + t.arch, "-Xclang", "-target-feature", "-Xclang", "+ptx" + t.ptx,
+		"-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter", "-Wno-unused-command-line-argument", "--cuda-gpu-arch=" + t.arch, "-Xclang", "-target-feature", "-Xclang", "+ptx" + t.ptx,
 		"-I", filepath.Join("kernels", "device"), "-I", filepath.Join("kernels", "src"),
 	}
 }
@@ -97,7 +100,7 @@ func compile(t target) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(clang, append(flags(t), "-o", "-", filepath.Join("kernels", "src", "all.cu"))...)
+	cmd := exec.Command(clang, append(flags(t), "-o", "-", filepath.Join("kernels", "src", t.source))...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {

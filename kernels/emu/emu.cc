@@ -91,6 +91,7 @@ struct Block {
 	void (*call)(const void *);
 	const void *arguments;
 	bool failed = false;
+	std::unique_ptr<Engine> engine;
 #if defined(__x86_64__)
 	void *scheduler = nullptr;
 #else
@@ -225,13 +226,20 @@ bool run_block(Block &b) {
 			if (!f.ended && !b.failed)
 				resume(&f);
 		}
+		if (b.engine && !b.failed && b.engine->step())
+			b.moves++;
 		// A round in which nobody came anywhere may have been one of yields at atomics.
 		idle = b.moves == before ? idle + 1 : 0;
 		if (idle > 1000) {
-			tell(std::string(b.kernel) + ", block " + std::to_string(b.number) + ": nobody can go on" + stuck(b) + " (order " + order->name + ")");
+			tell(std::string(b.kernel) + ", block " + std::to_string(b.number) + ": nobody can go on" + stuck(b) + (b.engine ? b.engine->waiting() : "") + " (order " + order->name + ")");
 			b.failed = true;
 		}
 	}
+	if (b.engine && !b.failed)
+		if (std::string left = b.engine->left(); !left.empty()) {
+			tell(std::string(b.kernel) + ", block " + std::to_string(b.number) + ": ends with " + left);
+			b.failed = true;
+		}
 	here = nullptr;
 	return !b.failed;
 }
@@ -273,6 +281,17 @@ const char *message() {
 	std::lock_guard<std::mutex> lock(message_mutex);
 	copy = last;
 	return copy.c_str();
+}
+
+std::unique_ptr<Engine> &engine() { return here->engine; }
+void moved() { here->moves++; }
+unsigned char *arena() { return here->shared; }
+unsigned chance(unsigned n) {
+	switch (order->kind) {
+	case Order::FORWARD: return 0;
+	case Order::REVERSE: return n - 1;
+	default: return unsigned(order->next() % n);
+	}
 }
 
 namespace {

@@ -5,13 +5,15 @@
 // Found and told: threads that meet a barrier or a collective which others of their warp
 // or block never come to; two different collectives at once; addresses that are not
 // aligned; copies that nobody waited for. What a copy writes is no number until the thread
-// that began it has waited. Bounds of memory are the sanitizer's.
+// that began it has waited. hopper.cuh adds what capability 9.0 has. Bounds of memory are the sanitizer's.
 //
 // Not found: what the memory model of a device permits beyond that, bank conflicts,
 // spills, the rounding inside its tensor cores.
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <string>
 
 namespace emu {
 
@@ -47,6 +49,24 @@ const void *combine(const char *operation, const void *mine, unsigned bytes, uns
 void copy_begin(void *to, const void *from, unsigned bytes);
 void copy_commit();
 void copy_wait(unsigned groups);
+
+// Engine is what works beside the threads of a block: the copies of capability 9.0.
+struct Engine {
+	virtual ~Engine() = default;
+	virtual bool step() = 0;           // after each round of the threads: whether anything came on
+	virtual std::string waiting() = 0; // who waits for what, for the report when nobody can go on
+	virtual std::string left() = 0;    // what is not over when the block ends, "" for nothing
+};
+// engine is that of the running block, none at first.
+std::unique_ptr<Engine> &engine();
+
+// moved says that the running thread brought the block on.
+void moved();
+// chance is a choice among n, the same in every run of the same order: the first when
+// threads run forward, the last in reverse.
+unsigned chance(unsigned n);
+// arena is the block's shared memory.
+unsigned char *arena();
 
 [[noreturn]] void fault(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
