@@ -46,7 +46,7 @@ var mayImport = map[string][]string{
 	"engine/quant":           {"engine", "engine/model"},
 	"engine/synth":           {"engine/model"},
 	"engine/cpu":             {"engine", "engine/model"},
-	"engine/ort":             {"engine"},
+	"engine/ort":             {"cuda", "engine"},
 	"engine/enginetest":      {"engine"},
 	"engine/vectors":         {"engine"},
 	"engine/binary":          {"engine"},

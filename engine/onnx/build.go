@@ -12,7 +12,7 @@ const (
 	InputIDs     = "input_ids" // int32 [rows, len]
 	InputLengths = "lengths"   // int32 [rows], only with Options.Mask
 	InputTypes   = "types"     // int32 [rows, len], only with Options.Types
-	Output       = "embedding" // float32 [rows, dim]; of a reranker logits, [rows, 1]
+	Output       = "embedding" // [rows, dim], float32 or Options.Elem; of a reranker logits, [rows, 1]
 )
 
 // ExternalFolderKey is the session option that tells ONNX Runtime where the
@@ -42,6 +42,9 @@ type Options struct {
 	// over all pairs of tokens and Softmax, as most exported graphs do: the twin that
 	// the other forms are tested against.
 	Plain bool
+	// Elem is the type of the output: the vectors are rounded to it at the end of the
+	// graph. 0 is Float32.
+	Elem ElemType
 	// ActivationBits are the bits that the layers of an int8 checkpoint round
 	// activations to: ActivationBits8, or ActivationBits7 on processors that need
 	// it. 0 is 8.
@@ -66,11 +69,9 @@ type Options struct {
 // instead of the product the same; SkipSimplifiedLayerNormalization as the adder
 // 1.5 ms slower.
 func Build(m *model.Model, opt Options) ([]byte, error) {
-	g := &graph{m: m, activationBits: cmp.Or(opt.ActivationBits, ActivationBits8), seen: map[string]bool{}}
-	e := encoder{graph: g, m: m, opt: opt, reach: reaches(m)}
-	e.write()
-	if g.err != nil {
-		return nil, fmt.Errorf("build graph of %s: %w", m.Name, g.err)
+	g, err := written(m, opt)
+	if err != nil {
+		return nil, err
 	}
 	inputs := []message{valueInfo(InputIDs, Int32, Dim{Name: "rows"}, Dim{Name: "len"})}
 	if opt.Mask {
@@ -79,8 +80,30 @@ func Build(m *model.Model, opt Options) ([]byte, error) {
 	if opt.Types {
 		inputs = append(inputs, valueInfo(InputTypes, Int32, Dim{Name: "rows"}, Dim{Name: "len"}))
 	}
-	outputs := []message{valueInfo(Output, Float32, Dim{Name: "rows"}, Dim{Size: int64(m.Dim())})}
+	outputs := []message{valueInfo(Output, cmp.Or(opt.Elem, Float32), Dim{Name: "rows"}, Dim{Size: int64(m.Dim())})}
 	return g.bytes(inputs, outputs), nil
+}
+
+// Shapes names the nodes of a built graph that compute nothing but sizes and positions:
+// their inputs are shapes and whole numbers of the graph itself. A runtime that keeps
+// them on the host while the rest is on a device moves nothing of weight.
+func Shapes(m *model.Model, opt Options) ([]string, error) {
+	g, err := written(m, opt)
+	if err != nil {
+		return nil, err
+	}
+	return g.shapes, nil
+}
+
+// written is the graph with all of its nodes.
+func written(m *model.Model, opt Options) (*graph, error) {
+	g := &graph{m: m, activationBits: cmp.Or(opt.ActivationBits, ActivationBits8), seen: map[string]bool{}}
+	e := encoder{graph: g, m: m, opt: opt, reach: reaches(m)}
+	e.write()
+	if g.err != nil {
+		return nil, fmt.Errorf("build graph of %s: %w", m.Name, g.err)
+	}
+	return g, nil
 }
 
 // Folder gives the folder that holds the model's weights file itself, links

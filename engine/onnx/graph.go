@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"fmt"
+	"slices"
 
 	"encbench/engine/model"
 )
@@ -16,6 +17,8 @@ type graph struct {
 	nodes          []message
 	initializers   []message
 	seen           map[string]bool // tensors that have an initializer
+	whole          map[string]bool // values that are shapes, or whole numbers of the graph
+	shapes         []string        // nodes that compute such
 	err            error           // first fault; later calls do nothing useful
 }
 
@@ -78,7 +81,21 @@ func (g *graph) outputs(names []string, domain, op string, inputs []string, attr
 		n.string(nodeDomain, domain)
 	}
 	g.nodes = append(g.nodes, n)
+	if op == "Shape" || op != "If" && len(inputs) > 0 && !slices.ContainsFunc(inputs, func(in string) bool { return in != "" && !g.whole[in] }) {
+		g.shapes = append(g.shapes, names[0])
+		for _, name := range names {
+			g.count(name)
+		}
+	}
 	return names
+}
+
+// count notes that a value is a shape, or whole numbers of the graph itself.
+func (g *graph) count(name string) {
+	if g.whole == nil {
+		g.whole = map[string]bool{}
+	}
+	g.whole[name] = true
 }
 
 // either appends a node that gives name: what yes writes where condition, a bool

@@ -56,6 +56,13 @@ func (e *encoder) finish(x string) {
 		y = e.activation(name+".act", h.Act, y, h.Linear)
 		x = e.norm(name+".norm", h.Norm, y)
 	}
+	if e.opt.Elem != 0 && e.opt.Elem != Float32 {
+		if e.m.Normalize {
+			x = e.op("normalized", "LpNormalization", []string{x}, attrInt("axis", -1), attrInt("p", 2))
+		}
+		e.op(Output, "Cast", []string{x}, attrInt("to", int64(e.opt.Elem)))
+		return
+	}
 	if e.m.Normalize {
 		e.op(Output, "LpNormalization", []string{x}, attrInt("axis", -1), attrInt("p", 2))
 		return

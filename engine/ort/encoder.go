@@ -67,6 +67,9 @@ func Open(rt *Runtime, g Graph, opt Options) (*Encoder, error) {
 	if err := g.Validate(); err != nil {
 		return nil, fmt.Errorf("ort: graph: %w", err)
 	}
+	if g.Elem != engine.F32 {
+		return nil, fmt.Errorf("ort: a graph that gives %v: the processor's encoder takes float32", g.Elem)
+	}
 	l := opt.Layout
 	if l.Workers < 1 || l.Intra < 1 || l.Batch < 1 || l.UBatch < 0 {
 		return nil, fmt.Errorf("ort: layout of %d workers, %d threads a run, batch %d, micro-batch %d", l.Workers, l.Intra, l.Batch, l.UBatch)
@@ -132,32 +135,10 @@ func (e *Encoder) Submit(i int, b *engine.Batch) error {
 	if s.batch != nil {
 		return fmt.Errorf("ort: slot %d submitted twice without a collect", i)
 	}
+	if err := e.graph.check(b, e.opt.Layout.Batch); err != nil {
+		return err
+	}
 	rows := b.Rows()
-	if rows == 0 {
-		return errors.New("ort: batch without rows")
-	}
-	if rows > e.opt.Layout.Batch {
-		return fmt.Errorf("ort: batch of %d rows, at most %d: %w", rows, e.opt.Layout.Batch, engine.ErrBatchTooLarge)
-	}
-	for r := range rows {
-		if n := b.Len(r); n < 1 || n > e.graph.MaxLen {
-			return fmt.Errorf("ort: row %d has %d tokens, the model takes 1 to %d: %w", b.Base+int64(r), n, e.graph.MaxLen, ErrTooLong)
-		}
-	}
-	if e.graph.Vocab > 0 {
-		for at, id := range b.IDs {
-			if uint32(id) >= uint32(e.graph.Vocab) {
-				return fmt.Errorf("ort: token id %d at token %d of the batch starting at row %d: the model's vocabulary has %d ids", id, at, b.Base, e.graph.Vocab)
-			}
-		}
-	}
-	if n := e.graph.TokenTypes; n > 0 && e.graph.has(Types) {
-		for at, t := range b.Types {
-			if int(t) >= n {
-				return fmt.Errorf("ort: token type %d at token %d of the batch starting at row %d: the model has %d types", t, at, b.Base, n)
-			}
-		}
-	}
 	s.batch, s.err, s.work = b, nil, engine.Work{}
 	s.cancel.Store(false)
 	s.order, s.groups = e.sorter.split(b.Off, e.opt.Layout.UBatch, s.order, s.groups)

@@ -10,6 +10,14 @@ var (
 	ErrTooOld = errors.New("ONNX Runtime library is too old")
 )
 
+// When a graph is opened on a device.
+var (
+	// ErrNoCUDA: this binary was built without CUDA.
+	ErrNoCUDA = errors.New("this encbench was built without CUDA; `make build` adds it where the CUDA header can be had, see BUILD.md")
+	// ErrFallback: part of the graph would run on the processor.
+	ErrFallback = errors.New("the graph would not run on the device alone")
+)
+
 // When a batch is encoded.
 var (
 	// ErrTooLong: a row is longer than the model's positions.

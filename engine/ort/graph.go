@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"encbench/engine"
 )
 
 // Role is what an input of a graph wants.
@@ -40,6 +42,11 @@ type Graph struct {
 	TokenTypes int // token types must be below where there is an input of them; 0 = unknown
 	MaxLen     int // longest row
 	Pad        int32
+	// Elem is the type of the output. On the host it is float32.
+	Elem engine.Elem
+	// Shapes are the nodes that compute sizes alone: on a device they may stay on the
+	// host.
+	Shapes []string
 
 	// FLOP gives the work of a run of rows padded to len tokens; nil = not known.
 	FLOP func(rows, len int) float64

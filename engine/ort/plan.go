@@ -1,6 +1,9 @@
 package ort
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Layout is how the threads of a CPU are used.
 type Layout struct {
@@ -87,10 +90,13 @@ type group struct {
 }
 
 // sorter splits batches into groups without allocating once it is warm.
-type sorter struct{ count []int32 }
+type sorter struct {
+	count  []int32
+	tokens int // of an automatic group; 0 = GroupTokens
+}
 
 // split sorts the rows of a batch by length, longest first and stable, and cuts
-// them into groups: equal lengths up to GroupTokens tokens when ubatch is 0, else
+// them into groups: equal lengths up to the sorter's tokens when ubatch is 0, else
 // ubatch rows. Longest first, so that the last group to finish is a short one.
 func (s *sorter) split(off []int32, ubatch int, order []int32, groups []group) ([]int32, []group) {
 	rows := len(off) - 1
@@ -122,7 +128,7 @@ func (s *sorter) split(off []int32, ubatch int, order []int32, groups []group) (
 		first := int(off[order[i]+1] - off[order[i]])
 		n := ubatch
 		if ubatch == 0 {
-			most := max(1, GroupTokens/max(first, 1))
+			most := max(1, cmp.Or(s.tokens, GroupTokens)/max(first, 1))
 			for n = 1; n < most && i+n < rows && int(off[order[i+n]+1]-off[order[i+n]]) == first; n++ {
 			}
 		}

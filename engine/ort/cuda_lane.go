@@ -1,0 +1,389 @@
+//go:build cuda && linux && cgo && (amd64 || arm64)
+
+package ort
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"encbench/cuda"
+	"encbench/engine"
+)
+
+// stations are the groups that a lane has on the device: one runs while the next one's
+// ids come.
+const stations = 2
+
+// lane is one session with its thread and stream.
+type lane struct {
+	e         *CUDAEncoder
+	w         *cuda.Worker
+	stream    *cuda.Stream
+	session   deviceSession
+	placement Placement
+	stations  [stations]*station
+	runs      map[stationShape]*deviceRun
+	next      int       // the station of the next group
+	flying    []*flight // on the device, oldest first
+	last      time.Time // when the last one came back
+}
+
+// station is memory for one group on its way.
+type station struct {
+	ids           *cuda.Pinned // all inputs, one behind the other
+	inputs        *cuda.Buffer // the same on the device
+	at            []int64      // where each input begins
+	out           *cuda.Buffer
+	arrived, done *cuda.Event
+}
+
+type stationShape struct {
+	station int
+	shape   shape
+}
+
+// flight is a group on the device.
+type flight struct {
+	job     deviceJob
+	station *station
+	work    engine.Work
+	begun   time.Time
+}
+
+// room is the most tokens and rows of a group.
+func (e *CUDAEncoder) room() (tokens, rows int) {
+	if u := e.opt.UBatch; u > 0 {
+		return u * e.graph.MaxLen, u
+	}
+	tokens = max(e.opt.GroupTokens, e.graph.MaxLen)
+	return tokens, min(e.opt.Batch, e.opt.GroupTokens)
+}
+
+// size is the bytes of an element of an input.
+func (in Input) size() int64 {
+	if in.Int64 {
+		return 8
+	}
+	return 4
+}
+
+// open makes the stream, the session and the stations.
+func (l *lane) open(c *cuda.Context) (err error) {
+	if l.stream, err = c.NewStream(); err != nil {
+		return err
+	}
+	if l.session, err = l.e.lib.session(&l.e.graph, l.e.opt, l.stream.Handle()); err != nil {
+		return err
+	}
+	if l.placement, err = l.session.placement(l.e.graph.Shapes); err != nil {
+		return err
+	}
+	tokens, rows := l.e.room()
+	var at []int64
+	total := int64(0)
+	for _, in := range l.e.graph.Inputs {
+		n := int64(tokens)
+		if in.Role == Lengths {
+			n = int64(rows)
+		}
+		at = append(at, total)
+		total += (n*in.size() + 255) / 256 * 256
+	}
+	for i := range l.stations {
+		s := &station{at: at}
+		l.stations[i] = s
+		if s.ids, err = c.AllocHost(int(total)); err != nil {
+			return err
+		}
+		if s.inputs, err = c.Alloc(total); err != nil {
+			return err
+		}
+		if s.out, err = c.Alloc(int64(rows * l.e.graph.Dim * l.e.graph.Elem.Size())); err != nil {
+			return err
+		}
+		if s.arrived, err = c.NewEvent(false); err != nil {
+			return err
+		}
+		if s.done, err = c.NewEvent(false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// free gives everything back. The session goes first: it ends what it has on the stream.
+func (l *lane) free(c *cuda.Context) error {
+	var errs []error
+	for _, r := range l.runs {
+		l.session.unbind(r)
+	}
+	l.session.close()
+	for _, s := range l.stations {
+		if s == nil {
+			continue
+		}
+		errs = append(errs, freeBuffers(c, s.inputs, s.out), freePinned(c, s.ids))
+		for _, e := range []*cuda.Event{s.arrived, s.done} {
+			if e != nil {
+				errs = append(errs, c.Free(e))
+			}
+		}
+	}
+	if l.stream != nil {
+		errs = append(errs, c.Free(l.stream))
+	}
+	return errors.Join(errs...)
+}
+
+// serve takes groups until there are no more, and keeps as many on the device as there
+// are stations.
+func (l *lane) serve() {
+	for {
+		if len(l.flying) == stations {
+			l.land()
+			continue
+		}
+		if len(l.flying) == 0 {
+			j, ok := <-l.e.jobs
+			if !ok {
+				return
+			}
+			l.launch(j)
+			continue
+		}
+		select {
+		case j, ok := <-l.e.jobs:
+			if ok {
+				l.launch(j)
+				continue
+			}
+		default:
+		}
+		l.land()
+	}
+}
+
+// launch puts a group on the device, unless its batch is given up.
+func (l *lane) launch(j deviceJob) {
+	if j.slot.cancel.Load() {
+		j.slot.finish(engine.Work{}, nil)
+		return
+	}
+	f := &flight{job: j, begun: time.Now(), station: l.stations[l.next]}
+	err := l.w.Do(func(c *cuda.Context) error { return l.give(c, f) })
+	if err != nil {
+		// What was given before the fault may read the station still.
+		err = errors.Join(err, l.w.Do(func(c *cuda.Context) error { return errors.Join(c.Sync(l.e.copies), c.Sync(l.stream)) }))
+		j.slot.finish(f.work, fmt.Errorf("encode %d rows of %d tokens on device %d: %w", j.g.n, j.g.longest, l.e.opt.Device, err))
+		return
+	}
+	l.next = (l.next + 1) % stations
+	l.flying = append(l.flying, f)
+}
+
+// land waits for the oldest group on the device.
+func (l *lane) land() {
+	f := l.flying[0]
+	l.flying = append(l.flying[:0], l.flying[1:]...)
+	err := l.w.Do(func(c *cuda.Context) error { return errors.Join(c.SyncEvent(f.station.done)) })
+	g, s := f.job.g, f.job.slot
+	if err != nil {
+		err = fmt.Errorf("encode %d rows of %d tokens on device %d: %w", g.n, g.longest, l.e.opt.Device, err)
+	}
+	// Groups of a lane run one after another: this one's time began when the one before
+	// it was done, or when it was given.
+	now := time.Now()
+	begun := f.begun
+	if l.last.After(begun) {
+		begun = l.last
+	}
+	l.last = now
+	each := int64(now.Sub(begun)) / int64(g.n)
+	for _, row := range s.order[g.from : g.from+g.n] {
+		f.work.BucketNS[engine.Bucket(s.batch.Len(int(row)))] += each
+	}
+	s.finish(f.work, err)
+}
+
+// finish counts a group off.
+func (s *deviceSlot) finish(w engine.Work, err error) {
+	s.mu.Lock()
+	s.work.Add(w)
+	if err != nil && s.err == nil {
+		s.err = err
+		s.cancel.Store(true)
+	}
+	s.mu.Unlock()
+	if s.pending.Add(-1) == 0 {
+		s.done <- struct{}{}
+	}
+}
+
+// shapeOf is the shape that a group runs in.
+func (e *CUDAEncoder) shapeOf(g group) shape {
+	if !e.opt.Graphs {
+		return shape{g.n, g.longest}
+	}
+	top := cmp.Or(engine.BucketTop(engine.Bucket(g.longest)), e.graph.MaxLen)
+	return shape{e.opt.UBatch, min(top, e.graph.MaxLen)}
+}
+
+// give puts a group's ids, its run and the way of its rows into the streams.
+func (l *lane) give(c *cuda.Context, f *flight) error {
+	e, s, st, g := l.e, f.job.slot, f.station, f.job.g
+	sh := e.shapeOf(g)
+	order := s.order[g.from : g.from+g.n]
+	f.work = engine.Work{Groups: 1, Padded: int64(sh.rows) * int64(sh.len), PaddedSq: int64(sh.rows) * int64(sh.len) * int64(sh.len)}
+	for _, row := range order {
+		n := int64(s.batch.Len(int(row)))
+		f.work.Real += n
+		f.work.RealSq += n * n
+	}
+	if flop := e.graph.FLOP; flop != nil {
+		f.work.FLOP = flop(sh.rows, sh.len)
+	}
+	for i, in := range e.graph.Inputs {
+		n := int64(sh.rows*sh.len) * in.size()
+		if in.Role == Lengths {
+			n = int64(sh.rows) * in.size()
+		}
+		part := st.ids.Data[st.at[i] : st.at[i]+n]
+		e.graph.fillInput(part, in, s.batch, order, sh)
+		if err := c.ToDevice(st.inputs.Slice(st.at[i], n), part, e.copies); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(c.Record(st.arrived, e.copies), c.Wait(l.stream, st.arrived)); err != nil {
+		return err
+	}
+	r, err := l.run(l.next, sh)
+	if err != nil {
+		return err
+	}
+	if err := l.start(r); err != nil {
+		return err
+	}
+	if err := l.scatter(c, st, s, order); err != nil {
+		return err
+	}
+	return c.Record(st.done, l.stream)
+}
+
+// start runs a shape; the first run of a captured one is alone on the device.
+func (l *lane) start(r *deviceRun) error {
+	lock, unlock := l.e.capture.RLock, l.e.capture.RUnlock
+	if l.e.opt.Graphs && !r.captured {
+		lock, unlock = l.e.capture.Lock, l.e.capture.Unlock
+	}
+	lock()
+	defer unlock()
+	err := l.session.run(r)
+	r.captured = r.captured || err == nil
+	return err
+}
+
+// run gives the bound run of a shape, making it the first time.
+func (l *lane) run(i int, sh shape) (*deviceRun, error) {
+	key := stationShape{i, sh}
+	if r := l.runs[key]; r != nil {
+		return r, nil
+	}
+	if len(l.runs) >= maxRuns && !l.e.opt.Graphs {
+		for _, r := range l.runs {
+			l.session.unbind(r)
+		}
+		clear(l.runs)
+	}
+	st, g := l.stations[i], &l.e.graph
+	var tensors []tensor
+	for k, in := range g.Inputs {
+		t := tensor{name: in.Name, shape: []int64{int64(sh.rows), int64(sh.len)}, elem: typeInt32}
+		n := int64(sh.rows*sh.len) * in.size()
+		if in.Role == Lengths {
+			t.shape, n = t.shape[:1], int64(sh.rows)*in.size()
+		}
+		if in.Int64 {
+			t.elem = typeInt64
+		}
+		t.at = st.inputs.Slice(st.at[k], n)
+		tensors = append(tensors, t)
+	}
+	tensors = append(tensors, tensor{name: g.Output, at: st.out.Slice(0, int64(sh.rows*g.Dim*g.Elem.Size())), shape: []int64{int64(sh.rows), int64(g.Dim)}, elem: elemType(g.Elem), output: true})
+	graph := ""
+	if l.e.opt.Graphs {
+		graph = strconv.Itoa(len(l.runs) + 1)
+	}
+	r, err := l.session.bind(l.e.opt.Device, tensors, graph)
+	if err != nil {
+		return nil, err
+	}
+	l.runs[key] = r
+	return r, nil
+}
+
+// scatter moves the group's rows to their places in the batch, neighbours at once.
+func (l *lane) scatter(c *cuda.Context, st *station, s *deviceSlot, order []int32) error {
+	size := int64(s.out.Dim * s.out.Type.Size())
+	for i := 0; i < len(order); {
+		n := 1
+		for i+n < len(order) && order[i+n] == order[i]+int32(n) {
+			n++
+		}
+		from, to, bytes := st.out.Slice(int64(i)*size, int64(n)*size), int64(order[i])*size, int64(n)*size
+		var err error
+		if s.out.Host != nil {
+			err = c.ToHost(s.out.Host[to:to+bytes], from, l.stream)
+		} else {
+			err = c.Move(cuda.View(s.out.Dev+uintptr(to), bytes), from, l.stream)
+		}
+		if err != nil {
+			return err
+		}
+		i += n
+	}
+	return nil
+}
+
+// fillInput writes one input of a group: its rows padded to the shape's length, and rows
+// of one padding token up to the shape's.
+func (g *Graph) fillInput(dst []byte, in Input, b *engine.Batch, order []int32, sh shape) {
+	put := func(i int, v int32) {
+		if in.Int64 {
+			binary.LittleEndian.PutUint64(dst[8*i:], uint64(int64(v)))
+		} else {
+			binary.LittleEndian.PutUint32(dst[4*i:], uint32(v))
+		}
+	}
+	for r := range sh.rows {
+		ids, types := []int32{g.Pad}, []uint8(nil)
+		if r < len(order) {
+			row := order[r]
+			ids = b.Row(int(row))
+			if b.Types != nil {
+				types = b.Types[b.Off[row]:b.Off[row+1]]
+			}
+		}
+		if in.Role == Lengths {
+			put(r, int32(len(ids)))
+			continue
+		}
+		for i := range sh.len {
+			v := int32(0)
+			switch {
+			case in.Role == IDs && i < len(ids):
+				v = ids[i]
+			case in.Role == IDs:
+				v = g.Pad
+			case in.Role == Mask && i < len(ids):
+				v = 1
+			case in.Role == Types && i < len(types):
+				v = int32(types[i])
+			}
+			put(r*sh.len+i, v)
+		}
+	}
+}

@@ -1,0 +1,328 @@
+//go:build cuda && linux && cgo && (amd64 || arm64)
+
+package ort
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"encbench/bench/assets"
+	"encbench/bench/assets/assettest"
+	"encbench/cuda"
+	"encbench/cuda/cudatest"
+	"encbench/engine"
+	"encbench/engine/enginetest"
+	"encbench/engine/onnx"
+)
+
+// The tests of this package run with the fake driver, and with a library that has a CUDA
+// provider on it before the real one, which serves the tests of the processor too.
+func TestMain(m *testing.M) {
+	fake := cuda.State().Fake || os.Getenv("ENCBENCH_CUDA_DRIVER") == "" && os.Getenv("ENCBENCH_REQUIRE_GPU") != "1"
+	if fake && os.Getenv("ENCBENCH_FAKE_ORT_REAL") == "" {
+		if err := double(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	cudatest.Main(m, cudatest.Kernels{})
+}
+
+// headers is the folder of ONNX Runtime's C header, as onnxruntime_go carries it.
+func headers() (string, error) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/yalue/onnxruntime_go").Output()
+	return strings.TrimSpace(string(out)), err
+}
+
+// double compiles testdata/fake_ort.cc, once for the same text, and puts it in the place
+// of the library, if that is here.
+func double() error {
+	real, from, err := assets.Override("onnxruntime", "")
+	if err != nil {
+		return err
+	}
+	if from == "" {
+		s, err := assets.Open("", assets.Options{})
+		if err != nil {
+			return err
+		}
+		a, err := s.Lookup("onnxruntime")
+		if err != nil {
+			return nil // tests that need it say so
+		}
+		real = a.Path
+	}
+	include, err := headers()
+	if err != nil {
+		return fmt.Errorf("find the header of ONNX Runtime: %w", err)
+	}
+	const source, fake = "testdata/fake_ort.cc", "../../cuda/fake"
+	sum := sha256.New()
+	for _, f := range []string{source, filepath.Join(fake, "fake.h"), filepath.Join(include, "onnxruntime_c_api.h")} {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			return err
+		}
+		sum.Write(text)
+	}
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("encbench-fake-%d", os.Getuid()))
+	lib := filepath.Join(dir, fmt.Sprintf("ort-%x.so", sum.Sum(nil)[:12]))
+	if _, err := os.Stat(lib); err != nil {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+		part := fmt.Sprintf("%s.%d", lib, os.Getpid())
+		out, err := exec.Command("g++", "-std=c++17", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", "-isystem", include, "-I"+fake, "-o", part, source, "-ldl", "-pthread").CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("compile the fake ONNX Runtime: %w\n%s", err, out)
+		}
+		if err := os.Rename(part, lib); err != nil {
+			return err
+		}
+	}
+	return errors.Join(os.Setenv("ENCBENCH_FAKE_ORT_REAL", real), os.Setenv("ENCBENCH_ORT_LIBRARY", lib))
+}
+
+// The positions in the shim are those of the header.
+func TestPositions(t *testing.T) {
+	dir, err := headers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	header, err := os.ReadFile(filepath.Join(dir, "onnxruntime_c_api.h"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, ok := strings.Cut(string(header), "struct OrtApi {")
+	table, _, end := strings.Cut(table, "\n};")
+	if !ok || !end {
+		t.Fatal("the header has no struct OrtApi")
+	}
+	table = regexp.MustCompile(`(?s)/\*.*?\*/|//[^\n]*`).ReplaceAllString(table, "")
+	var names []string
+	for _, m := range regexp.MustCompile(`ORT_API2_STATUS\(\s*(\w+)|ORT_CLASS_(RELEASE)\(\s*(\w+)|ORT_API_T\(\s*[^,]+,\s*(\w+)|\(\s*ORT_API_CALL\s*\*\s*(\w+)\s*\)`).FindAllStringSubmatch(table, -1) {
+		name := m[1] + m[3] + m[4] + m[5]
+		if m[2] != "" {
+			name = "Release" + name
+		}
+		names = append(names, name)
+	}
+	shim, err := os.ReadFile("cuda_shim.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`\tAPI_(\w+) = (\d+),`).FindAllStringSubmatch(string(shim), -1)
+	if len(found) < 30 {
+		t.Fatalf("%d positions in the shim", len(found))
+	}
+	for _, m := range found {
+		if want := fmt.Sprint(slices.Index(names, m[1])); m[2] != want {
+			t.Errorf("%s is at %s in the header's table, the shim has %s", m[1], want, m[2])
+		}
+	}
+}
+
+// provided gives the library with a CUDA provider.
+func provided(tb testing.TB) *Runtime {
+	tb.Helper()
+	if cuda.State().Fake && os.Getenv("ENCBENCH_FAKE_ORT_REAL") == "" {
+		assettest.Without(tb, "ONNX Runtime is not here; run: encbench assets get onnxruntime")
+	}
+	return load(tb)
+}
+
+// deviceGraph builds a checkpoint's graph for a device.
+func deviceGraph(tb testing.TB, name string, opt onnx.Options) Graph {
+	tb.Helper()
+	m := openModel(tb, filepath.Join(models, name))
+	g := built(tb, m, opt)
+	var err error
+	if g.Shapes, err = onnx.Shapes(m, opt); err != nil {
+		tb.Fatal(err)
+	}
+	g.Elem = map[onnx.ElemType]engine.Elem{0: engine.F32, onnx.Float16: engine.F16, onnx.BFloat16: engine.BF16}[opt.Elem]
+	return g
+}
+
+// fakeRuntime sets what the fake ONNX Runtime does.
+func fakeRuntime(tb testing.TB, name, value string) {
+	tb.Helper()
+	if os.Getenv("ENCBENCH_FAKE_ORT_REAL") == "" {
+		tb.Skip("a setting of the fake ONNX Runtime")
+	}
+	tb.Setenv("ENCBENCH_FAKE_ORT_"+name, value)
+}
+
+// journal has the fake ONNX Runtime log, and fails the test when objects are left.
+func journal(t *testing.T) (read func() string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "log")
+	fakeRuntime(t, "LOG", path)
+	read = func() string {
+		b, err := os.ReadFile(path)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	t.Cleanup(func() {
+		count := map[string]int{}
+		for line := range strings.Lines(read()) {
+			switch kind := strings.TrimSpace(line[1:]); line[0] {
+			case '+':
+				count[kind]++
+			case '-':
+				count[kind]--
+			}
+		}
+		for kind, n := range count {
+			if n != 0 {
+				t.Errorf("%d objects of the kind %s are not freed", n, kind)
+			}
+		}
+	})
+	return read
+}
+
+// sample are rows of many lengths, not in their order.
+func sample() [][]int32 {
+	var rows [][]int32
+	for i := range 23 {
+		row := make([]int32, 1+i*i%37)
+		for j := range row {
+			row[j] = int32((i*31 + j*7) % 60)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// onHost reads rows of the device or the host as float32.
+func onHost(t *testing.T, r engine.Rows) [][]float32 {
+	t.Helper()
+	if r.Host == nil {
+		w, err := cuda.Open(r.Device)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		bytes := make([]byte, r.N*r.Stride*r.Type.Size())
+		err = w.Do(func(c *cuda.Context) error {
+			s, err := c.NewStream()
+			if err != nil {
+				return err
+			}
+			return errors.Join(c.ToHost(bytes, cuda.View(r.Dev, int64(len(bytes))), s), c.Sync(s), c.Free(s))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = bytes
+	}
+	var out [][]float32
+	for i := range r.N {
+		out = append(out, slices.Clone(r.Widen(make([]float32, r.Dim), i)))
+	}
+	return out
+}
+
+// near compares vectors with those of the processor.
+func near(t *testing.T, got, want [][]float32, most float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Errorf("%d rows, expected %d", len(got), len(want))
+		return
+	}
+	for r := range want {
+		for i := range want[r] {
+			if d := math.Abs(float64(got[r][i]) - float64(want[r][i])); !(d <= most*max(1, math.Abs(float64(want[r][i])))) {
+				t.Errorf("row %d value %d: %g, on the processor %g", r, i, got[r][i], want[r][i])
+				return
+			}
+		}
+		if c := cosine(got[r], want[r]); !(c >= 1-most) {
+			t.Errorf("row %d has cosine %.8f to the processor's", r, c)
+		}
+	}
+}
+
+// Every form of a graph, each way of grouping, type and place of the rows: the vectors
+// are the processor's.
+func TestCUDAEncodes(t *testing.T) {
+	rt := provided(t)
+	rows := sample()
+	for _, c := range []struct {
+		model string
+		opt   onnx.Options
+		cuda  CUDAOptions
+		most  float64
+	}{
+		{"tiny-bert-mean", onnx.Options{}, CUDAOptions{Batch: 32}, 2e-6},
+		{"tiny-bert-mean", onnx.Options{}, CUDAOptions{Batch: 32, Host: true, GroupTokens: 40}, 2e-6},
+		{"tiny-bert-mean", onnx.Options{Mask: true}, CUDAOptions{Batch: 32, UBatch: 4, Slots: 2, Sessions: 3}, 2e-6},
+		{"tiny-bert-mean", onnx.Options{Mask: true}, CUDAOptions{Batch: 32, UBatch: 5, Graphs: true, TF32: true}, 2e-6},
+		{"tiny-bert-mean", onnx.Options{Mask: true, Elem: onnx.Float16}, CUDAOptions{Batch: 32, UBatch: 23, Sessions: 1}, 1e-3},
+		{"micro-modernbert-reranker", onnx.Options{Elem: onnx.BFloat16}, CUDAOptions{Batch: 32, Host: true}, 5e-3},
+		{"micro-qwen3-last", onnx.Options{Mask: true}, CUDAOptions{Batch: 32, UBatch: 7}, 2e-6},
+	} {
+		t.Run(fmt.Sprintf("%s/%d-%v-%v", c.model, c.cuda.UBatch, c.cuda.Host, c.opt.Elem), func(t *testing.T) {
+			journal(t)
+			plain := c.opt
+			plain.Elem = 0
+			host := open(t, deviceGraph(t, c.model, plain), Plan(1, 32, c.cuda.UBatch))
+			want := encodeAll(t, host, rows)
+			if err := host.Close(); err != nil {
+				t.Fatal(err)
+			}
+			enc, err := OpenCUDA(rt, deviceGraph(t, c.model, c.opt), c.cuda)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p := enc.Placement(); p.CUDA == 0 || len(p.Host) != 0 {
+				t.Errorf("placement %+v", p)
+			}
+			// More batches than slots, each of which comes back as it went.
+			b := enginetest.MakeBatch(0, rows...)
+			n := 0
+			batches := 0
+			_, err = engine.Pipeline(t.Context(), enc, engine.Flow{
+				Next: func(context.Context) (*engine.Batch, error) {
+					if batches++; batches > 7 {
+						return nil, io.EOF
+					}
+					return b, nil
+				},
+				Done: func(_ *engine.Batch, r engine.Rows, w engine.Work) error {
+					if r.Type != deviceGraph(t, c.model, c.opt).Elem || (r.Host != nil) != c.cuda.Host || r.Device != map[bool]int{true: -1}[c.cuda.Host] {
+						t.Errorf("rows %d %v on %d", r.N, r.Type, r.Device)
+					}
+					near(t, onHost(t, r), want, c.most)
+					real := int64(len(b.IDs))
+					if w.Real != real || w.Padded < real || w.Groups < 1 || !(w.FLOP > 0) {
+						t.Errorf("work %+v", w)
+					}
+					n++
+					return nil
+				},
+			})
+			if err != nil || n != 7 {
+				t.Errorf("%d batches, %v", n, err)
+			}
+			if err := enc.Close(); err != nil {
+				t.Error(err)
+			}
+			cudatest.Clean(t)
+		})
+	}
+}
