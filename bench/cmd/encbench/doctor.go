@@ -12,6 +12,7 @@ import (
 	"encbench/bench/assets"
 	"encbench/bench/env"
 	"encbench/bench/env/peak"
+	"encbench/cuda"
 	"encbench/engine/ort"
 
 	"github.com/spf13/pflag"
@@ -19,7 +20,7 @@ import (
 
 var doctorCommand = &command{
 	name:  "doctor",
-	short: "check this machine: CPU limits, pip, assets, ONNX Runtime, noise",
+	short: "check this machine: CPU limits, pip, assets, ONNX Runtime, CUDA, noise",
 	long: `
 Prints one line a check: ok, note (worth knowing) or FAIL with what mends it, and
 exits 1 if anything failed. Nothing is downloaded or changed.`,
@@ -60,6 +61,7 @@ func (f *doctorFlags) run(ctx context.Context, a *app, args []string) error {
 		return err
 	}
 	c.runtime(f.ortLibrary)
+	c.cuda()
 	switch c.failed {
 	case 0:
 	case 1:
@@ -161,6 +163,21 @@ func (c *checkup) runtime(own string) {
 		return
 	}
 	c.line("ok", "runtime", "ONNX Runtime %s from %s", rt.Version, from)
+}
+
+// cuda says what is there on the way to a device. Nothing of it fails a checkup: the CPU
+// does without.
+func (c *checkup) cuda() {
+	for _, f := range cuda.Findings() {
+		state, text := "note", f.Detail
+		if f.State == cuda.Good {
+			state = "ok"
+		}
+		if f.Advice != "" {
+			text += "; " + f.Advice
+		}
+		c.line(state, f.Name, "%s", text)
+	}
 }
 
 // cpuLimits says what limits this process's CPUs.
