@@ -1,6 +1,11 @@
 package gpu
 
-import "math"
+import (
+	"math"
+	"math/bits"
+
+	"encbench/engine"
+)
 
 // The bound. The device multiplies 16-bit copies q̃ and x̃ of a query and a row and adds in
 // float32. The score of the rule differs from what it finds by at most
@@ -32,11 +37,10 @@ var (
 
 // measure is what the bound knows of rows: the largest length, and the smallest but zero.
 type measure struct {
-	dim           int
-	most, least   float64
-	copies        rounding
-	metric        Metric
-	bias, product float64 // L2: the largest |x|²/2
+	dim         int
+	most, least float64
+	copies      rounding
+	metric      engine.Metric
 }
 
 // asked is a query: its length, that of its copy, and how far they are apart.
@@ -51,7 +55,7 @@ func (m measure) error(q asked) float64 {
 	away := m.copies.relative*m.most + m.copies.absolute*math.Sqrt(float64(m.dim))
 	product := q.apart*m.most + q.copied*away + slack(m.dim)*q.copied*(m.most+away)
 	switch m.metric {
-	case Cosine:
+	case engine.Cosine:
 		if m.least == 0 || q.norm == 0 {
 			return 0 // every score is 0
 		}
@@ -59,7 +63,7 @@ func (m measure) error(q asked) float64 {
 		away = m.copies.relative + m.copies.absolute*math.Sqrt(float64(m.dim))/m.least
 		product = q.apart + q.copied*away + slack(m.dim)*q.copied*(1+away)
 		return (product + 0x1p-21*q.copied) / q.norm
-	case L2:
+	case engine.L2:
 		reach := q.norm + m.most
 		return 2*product + 0x1p-21*reach*reach
 	}
@@ -69,12 +73,12 @@ func (m measure) error(q asked) float64 {
 // score gives the score by the rule for what the device found, but for error.
 func (m measure) score(q asked, found float64) float64 {
 	switch m.metric {
-	case Cosine:
+	case engine.Cosine:
 		if q.norm == 0 {
 			return 0
 		}
 		return found / q.norm
-	case L2:
+	case engine.L2:
 		return 2*found - q.norm*q.norm
 	}
 	return found
@@ -85,4 +89,115 @@ func (m measure) score(q asked, found float64) float64 {
 func (m measure) certain(q asked, floor, worst float32) bool {
 	high := m.score(q, float64(floor)) + m.error(q)
 	return high < float64(math.Nextafter32(worst, float32(math.Inf(-1))))
+}
+
+// found is the inverse of score.
+func (m measure) found(q asked, score float64) float64 {
+	switch m.metric {
+	case engine.Cosine:
+		return score * q.norm
+	case engine.L2:
+		return (score + q.norm*q.norm) / 2
+	}
+	return score
+}
+
+// bounded says whether the bound holds at all for a query: nothing that the device
+// computes on the way may leave the range of float32.
+func (m measure) bounded(q asked) bool {
+	const top = 0x1p120
+	away := m.copies.relative*m.most + m.copies.absolute*math.Sqrt(float64(m.dim))
+	reach := q.copied * (m.most + away)
+	switch m.metric {
+	case engine.Cosine:
+		if m.least > 0 && m.least < 1/top {
+			return false
+		}
+	case engine.L2:
+		reach = max(reach, (q.norm+m.most)*(q.norm+m.most))
+	}
+	return reach < top && q.copied < top && m.most < top // a NaN is not
+}
+
+// threshold is a value so that rows that the device finds to have at most it are not
+// among the best, of which worst is the last; false where there is none.
+func (m measure) threshold(q asked, worst float32) (float32, bool) {
+	below := float64(math.Nextafter32(worst, float32(math.Inf(-1))))
+	return settle(m.found(q, below-m.error(q)), -1, func(v float32) bool { return m.certain(q, v, worst) })
+}
+
+// ceiling is a value so that rows that the device finds to have at least it score more
+// than last by the rule; false where there is none.
+func (m measure) ceiling(q asked, last float32) (float32, bool) {
+	above := float64(math.Nextafter32(last, float32(math.Inf(1))))
+	e := m.error(q)
+	return settle(m.found(q, above+e), 1, func(v float32) bool { return m.score(q, float64(v))-e > above })
+}
+
+// settle gives the first number near v, in the direction to, that is right.
+func settle(v float64, to int, right func(float32) bool) (float32, bool) {
+	f := float32(v)
+	for range 8 {
+		if f-f != 0 {
+			break
+		}
+		if right(f) {
+			return f, true
+		}
+		f = math.Nextafter32(f, float32(math.Inf(to)))
+	}
+	return 0, false
+}
+
+// unit is the exponent of the lowest bit that a finite number has set; that of zero is
+// above all others.
+func unit(v float32) int {
+	b := math.Float32bits(v)
+	exp, frac := int(b>>23&0xff), b&(1<<23-1)
+	switch {
+	case exp == 0 && frac == 0:
+		return math.MaxInt32
+	case exp == 0:
+		return -149 + bits.TrailingZeros32(frac)
+	}
+	return exp - 150 + bits.TrailingZeros32(frac|1<<23)
+}
+
+// narrowed is the 16 bits of a value's copy.
+func narrowed(v float32, elem engine.Elem) uint16 {
+	if elem == engine.BF16 {
+		return engine.F32ToBF16(v)
+	}
+	return engine.F32ToF16(v)
+}
+
+// ask measures a query whose copy has a type. Its own roundings are far below what the
+// bound has to spare.
+func ask(v []float32, elem engine.Elem) asked {
+	var copied, apart float64
+	for _, x := range v {
+		y := engine.F16ToF32(engine.F32ToF16(x))
+		if elem == engine.BF16 {
+			y = engine.BF16ToF32(engine.F32ToBF16(x))
+		}
+		copied += float64(y) * float64(y)
+		away := float64(x) - float64(y)
+		apart += away * away
+	}
+	return asked{math.Sqrt(engine.Dot64(v, v)), math.Sqrt(copied), math.Sqrt(apart) * (1 + 0x1p-30)}
+}
+
+// take notes the length of a row, and gives its scale or bias.
+func (m *measure) take(norm float64) float32 {
+	m.most = max(m.most, norm)
+	if norm > 0 && (m.least == 0 || norm < m.least) {
+		m.least = norm
+	}
+	switch {
+	case m.metric == engine.Cosine && norm > 0:
+		return float32(1 / norm)
+	case m.metric == engine.L2:
+		return float32(-norm * norm / 2)
+	}
+	return 0
 }

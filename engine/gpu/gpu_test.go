@@ -41,7 +41,7 @@ func rowsOf(values [][]float32, elem engine.Elem) engine.Rows {
 			at := r.Host[(i*r.Stride+d)*size:]
 			switch elem {
 			case engine.F16:
-				b := engine.F32ToF16(v)
+				b := engine.F32ToF16(max(-65504, min(65504, v)))
 				at[0], at[1] = byte(b), byte(b>>8)
 			case engine.BF16:
 				b := engine.F32ToBF16(v)
@@ -93,6 +93,10 @@ var kinds = []struct {
 			row[d] = float32(i)/16 + float32(d)
 		}
 	}},
+	{"huge", func(rng *rand.Rand, _ int, row []float32, _ [][]float32) { normal(rng, row, 2e4) }},
+	{"tiny", func(rng *rand.Rand, i int, row []float32, _ [][]float32) {
+		normal(rng, row, math.Exp2(float64(-rng.IntN(90))))
+	}},
 	{"few values", func(rng *rand.Rand, _ int, row []float32, _ [][]float32) {
 		for d := range row {
 			row[d] = float32(rng.IntN(3) - 1)
@@ -106,79 +110,159 @@ func normal(rng *rand.Rand, row []float32, by float64) {
 	}
 }
 
+// trial is a random search: data, shapes, and how it is gone about.
+type trial struct {
+	name          string
+	opt           Options
+	elem          engine.Elem
+	rows, queries [][]float32
+	k, devices    int
+	owners        int // documents; 0 is none named
+	rng           *rand.Rand
+}
+
+// random makes case n.
+func random(n int) *trial {
+	rng := rand.New(rand.NewPCG(1, uint64(n)))
+	kind := kinds[n%len(kinds)]
+	c := &trial{elem: engine.Elem(n / len(kinds) % 3), k: 1 + rng.IntN(40), devices: 1, rng: rng}
+	dim, rows, queries := 1+rng.IntN(70), rng.IntN(400), 1+rng.IntN(20)
+	c.opt = Options{Dim: dim, Metric: engine.Metric(rng.IntN(3)), Kept: 1 + rng.IntN(64), PanelRows: 1 + rng.IntN(300), BlockRows: 50 + rng.IntN(400)}
+	if n%2 == 1 {
+		c.opt.most = 1 + c.k/(1+rng.IntN(3)) + rng.IntN(32) // k in one pass, or in more
+		c.opt.room = c.opt.most + 1 + rng.IntN(64)
+	}
+	if n%3 == 1 {
+		c.opt.PrimeRows = 1 + rng.IntN(100)
+	}
+	switch rng.IntN(4) {
+	case 0: // all streamed
+		c.opt.stay, c.opt.slots = -1, 1+rng.IntN(2)
+	case 1: // some
+		c.opt.stay = 1 + rng.Int64N(200)
+	case 2:
+		c.opt.Rows = int64(rows)
+	}
+	if n%4 == 3 {
+		c.devices = 2 + rng.IntN(2)
+	}
+	if n%5 == 2 {
+		c.owners = 1 + rng.IntN(50)
+	}
+	if n%7 == 0 && kind.name != "huge" {
+		c.opt.Store = engine.Store(1 + rng.IntN(3))
+	}
+	if n%6 == 1 {
+		c.opt.stage = 1 + rng.IntN(2000)
+	}
+	if n%11 == 5 {
+		c.k = 400 // more than there are
+	}
+	all := make([][]float32, rows+queries)
+	for i := range all {
+		all[i] = make([]float32, dim)
+		kind.row(rng, i, all[i], all[:i])
+	}
+	c.rows, c.queries = all[:rows], all[rows:]
+	c.name = fmt.Sprintf("%d: %s, %v, %d × %d, %d queries, k %d, %d devices, %d owners, %+v", n, kind.name, c.elem, rows, dim, queries, c.k, c.devices, c.owners, c.opt)
+	return c
+}
+
 // Random searches give the ids and the score bits of the definition, whatever the data,
-// the type, the metric, the order of threads, and how often lists overflow.
+// the type, the metric, the way, the order of threads, and how often lists overflow.
 func TestSearch(t *testing.T) {
-	w := cudatest.Open(t)
-	var widened, scanned, redone int
-	for n := range cudatest.Cases(120) {
-		rng := rand.New(rand.NewPCG(1, uint64(n)))
-		kind := kinds[n%len(kinds)]
-		elem := engine.Elem(n / len(kinds) % 3)
-		metric := Metric(rng.IntN(3))
-		dim, rows, queries, k := 1+rng.IntN(70), rng.IntN(400), 1+rng.IntN(20), 1+rng.IntN(40)
+	cudatest.Set(t, "DEVICES", "3")
+	workers := []*cuda.Worker{openAt(t, 0), openAt(t, 1), openAt(t, 2)}
+	var sum Stats
+	for n := range cudatest.Cases(160) {
 		cudatest.Order(t, n)
-		opt := Options{Dim: dim, Metric: metric, Kept: 1 + rng.IntN(64), PanelRows: 1 + rng.IntN(300), BlockRows: 1 + rng.IntN(400)}
-		if n%2 == 1 {
-			opt.most = k + rng.IntN(32)
-			opt.room = opt.most + 1 + rng.IntN(64)
-		}
-		name := fmt.Sprintf("%d: %s, %v, metric %d, %d × %d, %d queries, k %d, %+v", n, kind.name, elem, metric, rows, dim, queries, k, opt)
-		all := make([][]float32, rows+queries)
-		for i := range all {
-			all[i] = make([]float32, dim)
-			kind.row(rng, i, all[i], all[:i])
-		}
-		stats := compare(t, w, name, opt, elem, all[:rows], all[rows:], k, rng)
-		widened, scanned, redone = widened+stats.Widened, scanned+stats.Scanned, redone+stats.Redone
+		c := random(n)
+		sum.add(c.compare(t, workers[:c.devices]))
 		if t.Failed() {
 			return
 		}
 	}
-	t.Logf("%d queries widened, %d scanned, %d panels redone", widened, scanned, redone)
-	if widened == 0 || scanned == 0 || redone == 0 {
-		t.Error("a way was never taken")
+	t.Logf("%+v", sum)
+	if sum.Certified == 0 || sum.Widened == 0 || sum.Scanned == 0 || sum.Redone == 0 || sum.Blocks == 0 || sum.Rounds < 2 {
+		t.Errorf("a way was never taken: %+v", sum)
 	}
 }
 
-// compare runs the device and the definition.
-func compare(t *testing.T, w *cuda.Worker, name string, opt Options, elem engine.Elem, rows, queries [][]float32, k int, rng *rand.Rand) Stats {
+// openAt opens a device for a test.
+func openAt(t *testing.T, ordinal int) *cuda.Worker {
 	t.Helper()
-	ctx := context.Background()
-	s, err := New(w, opt)
+	w, err := cuda.Open(ordinal)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain, err := cpu.NewPlain(cpu.Options{Dim: opt.Dim, Metric: cpu.Metric(opt.Metric)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for at, base := 0, int64(5); at < len(rows); {
-		n := 1 + rng.IntN(len(rows)-at)
-		for _, to := range []engine.Searcher{s, plain} {
-			if err := to.Append(ctx, base, nil, rowsOf(rows[at:at+n], elem)); err != nil {
-				t.Fatalf("%s: %v", name, err)
+	t.Cleanup(func() {
+		if err := w.Close(); err != nil {
+			t.Errorf("close device %d: %v", ordinal, err)
+		}
+		if ordinal == 0 {
+			cudatest.Clean(t)
+		}
+	})
+	return w
+}
+
+// append gives rows to the searchers, in blocks whose numbers leave some out.
+func (c *trial) append(t *testing.T, to ...engine.Searcher) {
+	t.Helper()
+	for at, base := 0, int64(5); at < len(c.rows); {
+		n := 1 + c.rng.IntN(len(c.rows)-at)
+		var owner []int32
+		if c.owners > 0 && c.rng.IntN(4) > 0 {
+			for range n {
+				owner = append(owner, int32(c.rng.IntN(c.owners)))
+			}
+		}
+		for _, s := range to {
+			if err := s.Append(context.Background(), base, owner, rowsOf(c.rows[at:at+n], c.elem)); err != nil {
+				t.Fatalf("%s: %v", c.name, err)
 			}
 		}
 		at += n
-		base += int64(n + rng.IntN(3)) // numbers may leave some out
+		base += int64(n + c.rng.IntN(3))
 	}
+}
+
+// compare runs the devices and the definition.
+func (c *trial) compare(t *testing.T, workers []*cuda.Worker) Stats {
+	t.Helper()
+	s, err := New(c.opt, workers...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("%s: close: %v", c.name, err)
+		}
+	}()
+	plain, err := cpu.NewPlain(cpu.Options{Dim: c.opt.Dim, Metric: c.opt.Metric, Store: c.opt.Store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.append(t, s, plain)
+	q := rowsOf(c.queries, engine.Elem(c.rng.IntN(3)))
+	c.same(t, s, plain, q)
+	return s.Stats()
+}
+
+// same holds one search against the definition's.
+func (c *trial) same(t *testing.T, s, plain engine.Searcher, q engine.Rows) {
+	t.Helper()
 	var got, want engine.Hits
-	q := rowsOf(queries, engine.Elem(rng.IntN(3)))
-	if err := s.Search(ctx, q, k, &got); err != nil {
-		t.Fatalf("%s: %v", name, err)
+	if err := s.Search(context.Background(), q, c.k, &got); err != nil {
+		t.Fatalf("%s: %v", c.name, err)
 	}
-	if err := plain.Search(ctx, q, k, &want); err != nil {
+	if err := plain.Search(context.Background(), q, c.k, &want); err != nil {
 		t.Fatal(err)
 	}
 	for i := range want.Row {
-		if got.Row[i] != want.Row[i] || math.Float32bits(got.Score[i]+0) != math.Float32bits(want.Score[i]+0) {
-			t.Errorf("%s: query %d, place %d: row %d, score %g, want %d, %g", name, i/k, i%k, got.Row[i], got.Score[i], want.Row[i], want.Score[i])
-			break
+		if got.Row[i] != want.Row[i] || math.Float32bits(got.Score[i]) != math.Float32bits(want.Score[i]) {
+			t.Errorf("%s: query %d, place %d: row %d, score %g, want %d, %g", c.name, i/c.k, i%c.k, got.Row[i], got.Score[i], want.Row[i], want.Score[i])
+			return
 		}
 	}
-	if err := s.Close(); err != nil {
-		t.Errorf("%s: close: %v", name, err)
-	}
-	return s.Stats
 }
