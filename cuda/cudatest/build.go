@@ -34,6 +34,15 @@ type Library struct {
 	env  []string // of a program that uses it
 }
 
+// read reads all sources.
+func (k Kernels) read() error {
+	own, err := filepath.Glob(filepath.Join(folder(), "*.cc"))
+	for _, source := range append(own, k.Sources...) {
+		err = errors.Join(err, digest(io.Discard, source, append([]string{folder()}, k.Include...), map[string]bool{}))
+	}
+	return err
+}
+
 // Build compiles the fake driver with kernels. What was compiled before of the same text
 // with the same flags is taken from a folder beside other temporary files.
 func Build(kernels Kernels) (Library, error) {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -26,6 +27,7 @@ const (
 // fake one with the given kernels. The driver is opened when the program starts, so the
 // program starts itself again with the fake one.
 func Main(m *testing.M, kernels Kernels) {
+	tested = kernels
 	if os.Getenv(driverKey) == "" && os.Getenv(requireKey) != "1" {
 		kernels.Sanitize = kernels.Sanitize || os.Getenv(sanitizeKey) == "1"
 		lib, err := Build(kernels)
@@ -41,6 +43,18 @@ func Main(m *testing.M, kernels Kernels) {
 	}
 	os.Exit(m.Run())
 }
+
+// tested are the kernels of this program.
+var tested Kernels
+
+// note looks at all that the tests depend on. What is looked at before tests run the go
+// command does not see, and it would take an old result for that of changed kernels.
+var note = sync.OnceValue(func() error {
+	for _, key := range []string{driverKey, requireKey, sanitizeKey, orderKey} {
+		os.Getenv(key)
+	}
+	return tested.read()
+})
 
 // again starts this program with a driver; it does not return.
 func again(lib Library) {
@@ -61,6 +75,9 @@ func folder() string {
 // Set changes a setting of the fake driver for a test: ENCBENCH_FAKE_ and name.
 func Set(t testing.TB, name, value string) {
 	t.Helper()
+	if err := note(); err != nil {
+		t.Fatal(err)
+	}
 	if !cuda.State().Fake {
 		t.Skip("a setting of the fake driver")
 	}
@@ -70,6 +87,9 @@ func Set(t testing.TB, name, value string) {
 // Open opens device 0 for a test, which ends without anything left on it.
 func Open(t testing.TB) *cuda.Worker {
 	t.Helper()
+	if err := note(); err != nil {
+		t.Fatal(err)
+	}
 	w, err := cuda.Open(0)
 	if err != nil {
 		t.Fatal(err)
