@@ -214,30 +214,36 @@ func TestBounds(t *testing.T) {
 	})
 }
 
-// Copies on a stream of their own run beside a kernel: the time is the longer of the two,
-// with one buffer their sum.
+// Copies on a stream of their own run beside a kernel: with two blocks the time is near
+// the longer of the two, with one their sum. Events say the same from the inside. The fake
+// driver sleeps and does not compute, so a machine with one processor shows it too.
 func TestOverlap(t *testing.T) {
-	cudatest.Set(t, "COPY", "100000000") // 8 MB in 80 ms
-	cudatest.Set(t, "KERNEL", "80000000")
+	const each = 60 * time.Millisecond
+	cudatest.Set(t, "COPY", "100000000")
+	cudatest.Set(t, "KERNEL", fmt.Sprint(each.Nanoseconds()))
 	w := cudatest.Open(t)
 	do(t, w, func(c *cuda.Context) error {
-		const n, rounds = 8_000_000, 5
+		const n, rounds = 6_000_000, 6 // bytes: as long as a kernel
 		host := must[*cuda.Pinned](t)(c.AllocHost(n))
 		copies, work := must[*cuda.Stream](t)(c.NewStream()), must[*cuda.Stream](t)(c.NewStream())
 		m := must[*cuda.Module](t)(c.Load("test kernels", []byte(ptx)))
 		add := must[*cuda.Function](t)(c.Function(m, "encbench_test_add"))
-		run := func(slots int) time.Duration {
+		event := func() *cuda.Event { return must[*cuda.Event](t)(c.NewEvent(true)) }
+		// run gives the time of all rounds, and the sums of what copies and kernels took.
+		run := func(slots int) (all, copying, computing time.Duration) {
 			var blocks []*cuda.Buffer
-			var full, free []*cuda.Event
+			var free []*cuda.Event
 			for range slots {
-				blocks = append(blocks, must[*cuda.Buffer](t)(c.Alloc(n)))
-				full, free = append(full, must[*cuda.Event](t)(c.NewEvent(false))), append(free, must[*cuda.Event](t)(c.NewEvent(false)))
+				blocks, free = append(blocks, must[*cuda.Buffer](t)(c.Alloc(n))), append(free, event())
 			}
-			start := time.Now()
+			var marks []*cuda.Event // of each round: copy from, to; kernel from, to
 			for i := range rounds {
 				k := i % slots
-				err := errors.Join(c.Wait(copies, free[k]), c.ToDevice(blocks[k], host.Data, copies), c.Record(full[k], copies), c.Wait(work, full[k]),
-					c.Launch(add, cuda.Geometry{}, work, cuda.Ptr(blocks[k]), cuda.Ptr(blocks[k]), cuda.Ptr(blocks[k]), cuda.Int(1), cuda.Float(1)), c.Record(free[k], work))
+				a, b, x, y := event(), event(), event(), event()
+				marks = append(marks, a, b, x, y)
+				err := errors.Join(c.Wait(copies, free[k]), c.Record(a, copies), c.ToDevice(blocks[k], host.Data, copies), c.Record(b, copies),
+					c.Wait(work, b), c.Record(x, work),
+					c.Launch(add, cuda.Geometry{}, work, cuda.Ptr(blocks[k]), cuda.Ptr(blocks[k]), cuda.Ptr(blocks[k]), cuda.Int(1), cuda.Float(1)), c.Record(y, work), c.Record(free[k], work))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -245,17 +251,36 @@ func TestOverlap(t *testing.T) {
 			if err := errors.Join(c.Sync(copies), c.Sync(work)); err != nil {
 				t.Fatal(err)
 			}
-			took := time.Since(start)
-			for k := range slots {
-				if err := c.Free(blocks[k], full[k], free[k]); err != nil {
+			between := func(from, to *cuda.Event) time.Duration { return must[time.Duration](t)(c.Elapsed(from, to)) }
+			for i := 0; i < len(marks); i += 4 {
+				copying += between(marks[i], marks[i+1])
+				computing += between(marks[i+2], marks[i+3])
+			}
+			all = between(marks[0], marks[len(marks)-1])
+			for _, e := range append(marks, free...) {
+				if err := c.Free(e); err != nil {
 					t.Fatal(err)
 				}
 			}
-			return took
+			for _, b := range blocks {
+				if err := c.Free(b); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return all, copying, computing
 		}
-		one, two := run(1), run(2)
-		if one < 2*rounds*80*time.Millisecond || two < (rounds+1)*80*time.Millisecond || float64(two) > 0.8*float64(one) {
-			t.Errorf("one slot %v, two %v", one, two)
+		for slots := 1; slots <= 2; slots++ {
+			all, copying, computing := run(slots)
+			if copying < rounds*each || computing < rounds*each {
+				t.Errorf("%d blocks: events say %v of copies and %v of kernels, at least %v each", slots, copying, computing, rounds*each)
+			}
+			longer, sum := max(copying, computing)+each, copying+computing // one copy has nothing to hide under
+			if ratio := float64(all) / float64(longer); slots == 2 && (ratio < 0.8 || ratio > 1.25) {
+				t.Errorf("two blocks: %v in all, %v of copies, %v of kernels: %.2f of the longer", all, copying, computing, ratio)
+			}
+			if ratio := float64(all) / float64(sum); slots == 1 && (ratio < 0.95 || ratio > 1.25) {
+				t.Errorf("one block: %v in all, %v of copies, %v of kernels: %.2f of the sum", all, copying, computing, ratio)
+			}
 		}
 		return c.Free(host, copies, work, m)
 	})

@@ -24,8 +24,9 @@ type Kernels struct {
 	Sources  []string // .cc, and .cu by the header of Include
 	Include  []string
 	PTX      []byte
-	Stamp    string // of the sources, which the PTX must have too
-	Sanitize bool   // compile all of it for AddressSanitizer and UBSan
+	Stamp    string   // of the sources, which the PTX must have too
+	Sanitize bool     // compile all of it for AddressSanitizer and UBSan
+	Lacks    []string // functions of the driver that it is not to have
 }
 
 // Library is a fake driver that was built.
@@ -75,6 +76,14 @@ func Build(kernels Kernels) (Library, error) {
 	objects, err := compile(dir, flags, include, sources)
 	if err != nil {
 		return Library{}, err
+	}
+	if len(kernels.Lacks) > 0 {
+		script := "{ local: " + strings.Join(kernels.Lacks, "; ") + "; };\n"
+		path := filepath.Join(dir, fmt.Sprintf("%x.map", sha256.Sum256([]byte(script))))
+		if err := replace(path, []byte(script)); err != nil {
+			return Library{}, err
+		}
+		flags = append(flags, "-Wl,--version-script="+path)
 	}
 	lib := filepath.Join(dir, fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(objects, "\n")+strings.Join(flags, "\n"))))[:24]+".so")
 	err = produce(lib, func(part string) error {
