@@ -158,7 +158,7 @@ func flag(b bool) cuda.Arg {
 // a list overflowed, keys of rows from panel on are dropped and redo is 1; again is or-ed
 // with all redo.
 func (s *Set) Compact(c *cuda.Context, st *cuda.Stream, queries int, l *Lists, most, panel int, redo, again *cuda.Buffer) error {
-	g := cuda.Geometry{Grid: [3]uint32{uint32(queries)}, Block: [3]uint32{256}, Shared: 2 << 10}
+	g := cuda.Geometry{Grid: [3]uint32{uint32(queries)}, Block: [3]uint32{256}, Shared: compactShared}
 	return c.Launch(s.compact, g, st, cuda.Ptr(l.Keys), cuda.Ptr(l.Count), cuda.Ptr(l.Threshold), cuda.Ptr(redo), cuda.Ptr(again),
 		cuda.Int(l.Room), cuda.Int(most), cuda.Int(panel))
 }

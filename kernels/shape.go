@@ -87,3 +87,6 @@ func (s Shape) Grid(queries, rows, sms int) int {
 // MostSorted is the most keys of a list that Sort takes: as many 64-bit numbers as fit
 // into the 48 KiB of shared memory that any kernel may use, a power of two.
 const MostSorted = 4096
+
+// compactShared is the shared memory of compact in bytes.
+const compactShared = 2 << 10

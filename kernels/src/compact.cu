@@ -1,4 +1,6 @@
 // Lists of keys cut to the best, and the thresholds that follow from them.
+//
+// Registers, shared memory and occupancy: kernels/ptx/resources.md.
 #include "block.cuh"
 #include "key.cuh"
 

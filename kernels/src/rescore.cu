@@ -1,5 +1,7 @@
 // Scores by the rule of all backends: products in float64, where those of two floats are
 // exact, added in eight lanes by index mod 8, the lanes in a fixed tree, one rounding.
+//
+// Registers, shared memory and occupancy: kernels/ptx/resources.md.
 #include "lists.cuh"
 
 namespace {

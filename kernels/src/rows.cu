@@ -1,4 +1,6 @@
 // Rows made ready: converted, normalised, pooled.
+//
+// Registers, shared memory and occupancy: kernels/ptx/resources.md.
 #include "block.cuh"
 
 namespace {

@@ -1,5 +1,7 @@
 // An entry point of the tile search. Queries and rows are bfloat16 where bfloat is 1, else
 // float16.
+//
+// Registers, shared memory and occupancy: kernels/ptx/resources.md.
 #pragma once
 
 #include "tile.cuh"

@@ -1,4 +1,6 @@
 // The best keys of each list in order.
+//
+// Registers, shared memory and occupancy: kernels/ptx/resources.md.
 #include "key.cuh"
 
 // encbench_sort writes the best k keys of each query, the largest first, and 0 where there

@@ -1,5 +1,7 @@
 // Entry point of the tile search of capability 9.0a, for more than 64 queries. Queries and
 // rows are bfloat16 where bfloat is 1, else float16.
+//
+// Registers, shared memory and occupancy: kernels/ptx/resources.md.
 #include "wide.cuh"
 
 MAP_OF(encbench_search_wide, 0)
