@@ -418,3 +418,56 @@ func TestBuildRefuses(t *testing.T) {
 		}
 	}
 }
+
+// Only nodes that compute sizes and positions are named as such: no node of them reads a
+// weight, ids or another value of the rows.
+func TestShapes(t *testing.T) {
+	for _, dir := range []string{"tiny-bert-mean", "micro-modernbert-reranker", "micro-qwen3-last", "micro-mpnet-reranker"} {
+		m, err := model.OpenWith(filepath.Join("../model/testdata", dir), model.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, mask := range []bool{false, true} {
+			shapes, err := Shapes(m, Options{Mask: mask})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Contains(shapes, "length") {
+				t.Errorf("%s: the length of the rows is not among %v", dir, shapes)
+			}
+			for _, name := range shapes {
+				if strings.HasPrefix(name, "embed.words") || strings.HasSuffix(name, ".act") || strings.HasSuffix(name, ".query") || name == Output || name == "pooled" || name == "pool.real" {
+					t.Errorf("%s: node %s computes more than sizes", dir, name)
+				}
+			}
+		}
+		m.Close()
+	}
+}
+
+// The output is cast where another type is asked for, and described as that.
+func TestElem(t *testing.T) {
+	m, err := model.OpenWith("../model/testdata/tiny-bert-mean", model.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	same, err := Build(m, Options{Elem: Float32})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plain, err := Build(m, Options{}); err != nil || !bytes.Equal(same, plain) {
+		t.Errorf("float32 asked for and by default differ: %v", err)
+	}
+	for _, elem := range []ElemType{Float16, BFloat16} {
+		b, err := Build(m, Options{Elem: elem})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, want := range map[string][]byte{"cast": []byte("normalized\x12" + "\x09" + Output), "output": valueInfo(Output, elem, Dim{Name: "rows"}, Dim{Size: int64(m.Dim())})} {
+			if !bytes.Contains(b, want) {
+				t.Errorf("%v: the graph has no %s", elem, what)
+			}
+		}
+	}
+}
