@@ -54,11 +54,22 @@ func wrap(err error, device int, op string, args ...any) error {
 	return fail(C.int(codeOf(err)), device, op, args...)
 }
 
+// absentError is that of a machine without a driver: the loader's words, and the code that
+// calls would give.
+type absentError struct {
+	why string
+	is  error
+}
+
+func (e *absentError) Error() string { return "no CUDA driver: " + e.why }
+
+func (e *absentError) Unwrap() error { return e.is }
+
 // ready gives the error of a driver that cannot be used.
 func ready() error {
 	switch d := State(); {
 	case d.Error != "":
-		return fmt.Errorf("no CUDA driver: %s (%w)", d.Error, &Error{Op: "open the driver", Device: -1, Code: CodeNoDevice})
+		return &absentError{d.Error, &Error{Op: "open the driver", Device: -1, Code: CodeNoDevice}}
 	case d.Init != 0:
 		return fail(C.int(d.Init), -1, "start the driver %s", d.Path)
 	default:

@@ -35,6 +35,9 @@ type Library struct {
 	env  []string // of a program that uses it
 }
 
+// Env is what the environment of a program has that is to use the library.
+func (l Library) Env() []string { return slices.Clone(l.env) }
+
 // read reads all sources.
 func (k Kernels) read() error {
 	own, err := filepath.Glob(filepath.Join(folder(), "*.cc"))

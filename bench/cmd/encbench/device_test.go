@@ -43,7 +43,7 @@ func TestChoose(t *testing.T) {
 	h100, a10 := cuda.Info{Ordinal: 0, Name: "NVIDIA H100 PCIe", Major: 9}, cuda.Info{Ordinal: 1, Name: "NVIDIA A10", Major: 8, Minor: 6}
 	t4 := cuda.Info{Ordinal: 2, Name: "Tesla T4", Major: 7, Minor: 5}
 	absent := errors.New("no CUDA driver: libcuda.so.1 was not found")
-	const old = "device 2, Tesla T4, has compute capability 7.5; 8.0 or more is needed (A100, A10, L4, L40S, H100 and later)"
+	const old = "cuda:2 is a Tesla T4 (sm_75): encbench needs sm_80 or later (A100, L4, L40S, H100, ...)"
 	for _, c := range []struct {
 		name            string
 		all             []cuda.Info

@@ -47,6 +47,7 @@ put in trec_eval's order, identifier descending; in .npy they keep that of the s
 		fs.StringVar(&f.metric, "metric", "ip", "`KIND` of score: ip (inner product), cosine, l2")
 		fs.StringVar(&f.store, "store", "given", "`TYPE` that document rows are kept as: given (as the file has them), float32, float16, bfloat16, int8; scores are those of the kept rows")
 		fs.StringVar(&f.path, "path", "auto", "`WAY` of the search: auto, exact (every row by the rule), int16, int8 (a pass over codes first); the result is the same")
+		fs.StringVar(&f.device, "device", "auto", deviceHelp+"; the result is the same")
 		fs.IntVar(&f.threads, "threads", 0, "`N` threads; 0 means every CPU that this process may use")
 		fs.StringVar(&f.out, "out", "", "`FILE` for the result, instead of standard output")
 		fs.StringVar(&f.format, "format", "", "`FORMAT`: "+strings.Join(searchFormats, ", ")+"; default: by the ending of --out, trec for standard output")
@@ -57,7 +58,7 @@ put in trec_eval's order, identifier descending; in .npy they keep that of the s
 
 type searchFlags struct {
 	docs, queries, docTensor, queryTensor, docIDs, queryIDs string
-	metric, store, path, out, format, tag                   string
+	metric, store, path, device, out, format, tag           string
 	k, threads                                              int
 }
 
@@ -81,6 +82,20 @@ func (f *searchFlags) options() (opt cpu.Options, err error) {
 	choose("path", f.path, int(cpu.PathInt8)+1, func(i int) string { return cpu.Path(i).String() }, func(i int) { opt.Path = cpu.Path(i) })
 	if f.k < 1 {
 		errs = append(errs, fmt.Errorf("-k %d: 1 or more", f.k))
+	}
+	if err := oneDevice(f.device); err != nil {
+		errs = append(errs, err)
+	}
+	// What only the processor has is asked of it where --device leaves the choice.
+	if opt.Store == cpu.StoreInt8 || opt.Path != cpu.PathAuto {
+		switch {
+		case f.device == "auto":
+			f.device = "cpu"
+		case f.device != "cpu" && opt.Store == cpu.StoreInt8:
+			errs = append(errs, fmt.Errorf("--store int8 is for the processor: --device cpu, or another --store"))
+		case f.device != "cpu":
+			errs = append(errs, fmt.Errorf("--path %s is for the processor: --device cpu, or no --path", f.path))
+		}
 	}
 	if f.threads < 0 {
 		errs = append(errs, fmt.Errorf("--threads %d: must not be negative", f.threads))

@@ -54,7 +54,7 @@ func TestSearch(t *testing.T) {
 loading    [\d.]+ (?:µs|ms|s) reading, [\d.]+ (?:µs|ms|s) appending, [\d.]+ (?:µs|ms|s) building codes
 search     2 queries in [\d.]+ (?:µs|ms|s): [\d,.]+ queries/s
 path       \w+ on [\w-]+ \(.+\); \d (?:query|queries) took the exact path, \d (?:query|queries) scanned twice
-$`)
+(?:device     cpu; CUDA is off: .+\n)?$`)
 	if !want.MatchString(r.stderr) {
 		t.Errorf("standard error %q, want %s", r.stderr, want)
 	}

@@ -11,6 +11,7 @@ import (
 	"encbench/bench/report"
 	"encbench/engine"
 	"encbench/engine/cpu"
+	"encbench/engine/gpu"
 	"encbench/engine/vectors"
 )
 
@@ -23,14 +24,14 @@ type search struct {
 	format string
 	out    *outFile
 
-	searcher *cpu.Searcher
+	place    place
+	searcher searchEngine
 	docName  names
 	rows     int64
 	given    engine.Elem // of the documents' file
 
 	read, append, build, search time.Duration
 	queries                     int64
-	stats                       cpu.Stats // summed over blocks of queries
 }
 
 func (s *search) close() {
@@ -67,8 +68,11 @@ func (s *search) load(ctx context.Context) error {
 	defer file.Close()
 	info := r.Info()
 	s.opt.Dim, s.given = info.Dim, info.Type
-	if s.searcher, err = cpu.NewSearcher(s.opt); err != nil {
-		return &usageError{err}
+	if s.place, err = placeOf(s.device); err != nil {
+		return err
+	}
+	if s.searcher, err = s.open(info); err != nil {
+		return err
 	}
 	own := info.Header != nil && info.Header.IDs && !given.any
 	s.docName = given
@@ -106,10 +110,8 @@ func (s *search) load(ctx context.Context) error {
 	}
 	s.read = time.Since(mark) - s.append
 	mark = time.Now()
-	if s.opt.Path != cpu.PathExact {
-		if err := s.searcher.Build(ctx); err != nil {
-			return err
-		}
+	if err := s.searcher.build(ctx); err != nil {
+		return err
 	}
 	s.build = time.Since(mark)
 	return nil
@@ -162,7 +164,7 @@ func (s *search) answer(ctx context.Context) error {
 			return fmt.Errorf("--queries %s: rows from %d: %w", s.searchFlags.queries, s.queries, err)
 		}
 		s.search += time.Since(begun)
-		s.count(s.searcher.Stats())
+		s.searcher.count()
 		base := s.queries
 		id := func(buf []byte, q int) []byte {
 			if own := r.ID(q); own != nil && !given.any {
@@ -191,16 +193,6 @@ func (s *search) answer(ctx context.Context) error {
 	return err
 }
 
-// count adds the account of a block of queries.
-func (s *search) count(st cpu.Stats) {
-	sum := &s.stats
-	sum.Queries += st.Queries
-	sum.Exact += st.Exact
-	sum.Rescanned += st.Rescanned
-	sum.Rescored += st.Rescored
-	sum.Distinct, sum.Path, sum.ISA, sum.Reason = st.Distinct, st.Path, st.ISA, st.Reason
-}
-
 // report says on standard error how it went.
 func (s *search) report() {
 	w := s.app.stderr
@@ -208,15 +200,28 @@ func (s *search) report() {
 	if s.opt.Store == cpu.StoreGiven {
 		stored = vectors.TypeName(s.given)
 	}
-	fmt.Fprintf(w, "documents  %s of %s kept as %s, %s each; metric %s\n", count(s.rows, "row"), count(s.opt.Dim, "value"), stored, count(s.searcher.RowBytes(), "byte"), s.opt.Metric)
+	fmt.Fprintf(w, "documents  %s of %s kept as %s, %s each; metric %s\n", count(s.rows, "row"), count(s.opt.Dim, "value"), stored, count(s.searcher.rowBytes(), "byte"), s.opt.Metric)
 	fmt.Fprintf(w, "loading    %s reading, %s appending, %s building codes\n", report.Seconds(s.read.Seconds()), report.Seconds(s.append.Seconds()), report.Seconds(s.build.Seconds()))
 	fmt.Fprintf(w, "search     %s in %s", count(s.queries, "query"), report.Seconds(s.search.Seconds()))
 	if s.search > 0 && s.queries > 0 {
 		fmt.Fprintf(w, ": %s queries/s", report.Number(float64(s.queries)/s.search.Seconds()))
 	}
 	fmt.Fprintln(w)
-	if s.queries > 0 {
-		fmt.Fprintf(w, "path       %s on %s (%s); %s the exact path, %s twice\n", s.stats.Path, s.stats.ISA, s.stats.Reason,
-			count(s.stats.Exact, "query")+" took", count(s.stats.Rescanned, "query")+" scanned")
+	s.searcher.report(w)
+	if s.place.note != "" {
+		fmt.Fprintf(w, "device     cpu; %s\n", s.place.note)
 	}
+}
+
+// open opens the search where --device says.
+func (s *search) open(info vectors.Info) (searchEngine, error) {
+	if len(s.place.cuda) == 0 {
+		e, err := newCPUSearch(s.opt)
+		if err != nil {
+			return nil, &usageError{err}
+		}
+		return e, nil
+	}
+	opt := gpu.Options{Dim: s.opt.Dim, Metric: s.opt.Metric, Store: s.opt.Store, Rows: max(0, info.Rows), Queries: queryRows, K: s.k}
+	return newDeviceSearch(s.place, opt, func(text string) { fmt.Fprintf(s.app.stderr, "encbench search: %s\n", text) })
 }
