@@ -66,11 +66,13 @@ func dynamicShared(kernel string) int {
 			}
 		}
 	}
-	switch kernel {
-	case "compact":
+	switch {
+	case kernel == "compact":
 		return compactShared
-	case "sort":
+	case kernel == "sort":
 		return 8 * MostSorted
+	case strings.HasPrefix(kernel, "pool_"):
+		return 4 * MostPooled
 	}
 	return 0
 }

@@ -23,7 +23,6 @@ type Set struct {
 	fill    *cuda.Function
 	sort    *cuda.Function
 	norm    *cuda.Function
-	pool    *cuda.Function
 }
 
 // typeOf names a type as the kernels' names have it.
@@ -65,11 +64,12 @@ func LoadVariant(c *cuda.Context, v Variant) (s *Set, err error) {
 	}
 	for _, name := range []string{
 		"rescore_f16", "rescore_bf16", "rescore_float", "exact_f16", "exact_bf16", "exact_float", "norms_f16", "norms_bf16", "norms_float",
+		"pool_float", "pool_f16", "pool_bf16",
 		"convert_float_f16", "convert_float_bf16", "convert_float_float", "convert_f16_f16", "convert_bf16_bf16",
 	} {
 		s.byElem[name] = find(name)
 	}
-	s.compact, s.fill, s.sort, s.norm, s.pool = find("compact"), find("fill"), find("sort"), find("normalize"), find("pool_mean")
+	s.compact, s.fill, s.sort, s.norm = find("compact"), find("fill"), find("sort"), find("normalize")
 	return s, err
 }
 
@@ -221,13 +221,6 @@ func (s *Set) Convert(c *cuda.Context, st *cuda.Stream, from, to Matrix, infinit
 func (s *Set) Normalize(c *cuda.Context, st *cuda.Stream, m Matrix) error {
 	g := cuda.Geometry{Grid: [3]uint32{uint32(max(1, min((m.Rows+7)/8, 8*s.sms)))}, Block: [3]uint32{256}}
 	return c.Launch(s.norm, g, st, cuda.Ptr(m.At), cuda.Int(m.Rows), cuda.Int(m.Dim), cuda.Int(m.Stride))
-}
-
-// PoolMean writes into out, float32, the mean of the first lengths (uint32) states of
-// each row of states, float32 [rows, tokens, dim].
-func (s *Set) PoolMean(c *cuda.Context, st *cuda.Stream, states, lengths *cuda.Buffer, rows, tokens int, out Matrix) error {
-	g := cuda.Geometry{Grid: [3]uint32{uint32(max(1, min(rows, 8*s.sms)))}, Block: [3]uint32{256}}
-	return c.Launch(s.pool, g, st, cuda.Ptr(states), cuda.Ptr(lengths), cuda.Int(rows), cuda.Int(tokens), cuda.Int(out.Dim), cuda.Ptr(out.At), cuda.Int(out.Stride))
 }
 
 // Fill sets every number of to, uint64.

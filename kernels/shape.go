@@ -88,5 +88,9 @@ func (s Shape) Grid(queries, rows, sms int) int {
 // into the 48 KiB of shared memory that any kernel may use, a power of two.
 const MostSorted = 4096
 
+// MostPooled is the most values of a state that Pool takes: as many float32 as fit into
+// 48 KiB of shared memory, rounded down to a power of two.
+const MostPooled = 8192
+
 // compactShared is the shared memory of compact in bytes.
 const compactShared = 2 << 10

@@ -1,17 +1,8 @@
-// Rows made ready: converted, normalised, pooled.
+// Rows made ready: converted and normalised.
 //
 // Registers, shared memory and occupancy: kernels/ptx/resources.md.
 #include "block.cuh"
-
-namespace {
-
-DEVICE double sum_of_warp(double v) {
-	for (u32 m = 16; m; m /= 2)
-		v += shuffle_xor(v, m);
-	return v;
-}
-
-} // namespace
+#include "warp.cuh"
 
 // encbench_convert_F_T copies rows into rows of another type and stride, and zeros what
 // lies between dim and stride. infinite counts values that became infinite.
@@ -47,17 +38,4 @@ KERNEL(256, 4) encbench_normalize(float *rows, i64 n_rows, i64 dim, i64 stride) 
 		for (u32 d = lane(); d < (u32)dim; d += 32)
 			row[d] = (float)quotient((double)row[d], length);
 	}
-}
-
-// encbench_pool_mean gives the mean of the first lengths[row] states of each row. Threads
-// are dimensions, blocks rows; the sum is in order, in float64.
-KERNEL(256, 4) encbench_pool_mean(const float *states, const u32 *lengths, i64 n_rows, i64 tokens, i64 dim, float *out, i64 stride) {
-	for (u32 r = block(); r < (u32)n_rows; r += blocks())
-		for (u32 d = thread(); d < (u32)dim; d += THREADS) {
-			const u32 n = lengths[r] < (u32)tokens ? lengths[r] : (u32)tokens;
-			double sum = 0;
-			for (u32 t = 0; t < n; t++)
-				sum += (double)states[((u64)r * (u64)tokens + t) * (u64)dim + d];
-			out[(u64)r * (u64)stride + d] = n ? (float)quotient(sum, (double)n) : 0;
-		}
 }
