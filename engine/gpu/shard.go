@@ -149,8 +149,9 @@ func (s *shard) close() error { return s.w.Do(s.free) }
 func (s *shard) free(c *cuda.Context) error {
 	var errs []error
 	for _, st := range []*cuda.Stream{s.work, s.feed} {
-		if st != nil {
-			_ = c.Sync(st) // what runs may use what is freed; a fault was told before
+		if st != nil { // first: what runs may use what is freed after it; faults were told before
+			_ = c.Sync(st)
+			errs = append(errs, c.Free(st))
 		}
 	}
 	for _, b := range s.blocks {
@@ -170,11 +171,6 @@ func (s *shard) free(c *cuda.Context) error {
 	}
 	if s.scratch != nil {
 		errs = append(errs, c.Free(s.scratch))
-	}
-	for _, st := range []*cuda.Stream{s.work, s.feed} {
-		if st != nil {
-			errs = append(errs, c.Free(st))
-		}
 	}
 	errs = append(errs, s.set.Free(c))
 	*s = shard{opt: s.opt, w: s.w, stats: s.stats, plan: s.plan, loaded: s.loaded, warnings: s.warnings}
