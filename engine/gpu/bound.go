@@ -29,11 +29,9 @@ type rounding struct {
 	absolute float64 // of each value
 }
 
-// Of the copies of float32 rows; rows that are stored in 16 bits are their own.
-var (
-	toFloat16  = rounding{0x1p-11, 0x1p-25}
-	toBFloat16 = rounding{0x1p-9, 0x1p-134}
-)
+// toFloat16 is of the copies of float32 rows; rows that are stored in 16 bits are their
+// own.
+var toFloat16 = rounding{0x1p-11, 0x1p-25}
 
 // measure is what the bound knows of rows: the largest length, and the smallest but zero.
 type measure struct {

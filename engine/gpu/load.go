@@ -128,8 +128,10 @@ func (s *shard) load(ctx context.Context, r engine.Rows, from, n int) (p pending
 				}
 			}
 		}()
-		if err := s.layout(c); err != nil {
-			return err
+		if !s.planned {
+			if err := s.layout(c, s.opt.Rows); err != nil {
+				return err
+			}
 		}
 		rowSize, most := r.Dim*s.given(r).Size(), n
 		if r.Host != nil {
@@ -327,28 +329,24 @@ func (s *shard) commit(p pending, base, index int64, owner []int32) {
 	s.rows += p.n
 }
 
-// layout plans the device's memory, before the first row and when more rows come than
-// were expected.
-func (s *shard) layout(c *cuda.Context) error {
-	known := s.opt.Rows
-	if s.planned {
-		if s.plan.Slots > 0 || s.rows < s.plan.Stay {
-			return nil
-		}
-		known = 0
-	}
+// layout plans the device's memory for the rows that are expected; 0 is not known.
+func (s *shard) layout(c *cuda.Context, rows int64) error {
 	free, _, err := c.Memory()
 	if err != nil {
 		return err
 	}
-	n := s.need(free + s.stays*s.plan.RowBytes)
-	n.Rows = known
+	free += s.stays * s.plan.RowBytes
+	if s.scratch != nil {
+		free += s.scratch.Bytes
+	}
+	if s.loader.raw != nil {
+		free += s.loader.raw.Bytes
+	}
+	n := s.need(free)
+	n.Rows = rows
 	plan, err := Layout(n)
 	if err != nil {
 		return fmt.Errorf("plan the memory: %w", err)
-	}
-	if s.rows > 0 { // the next rows are after all of them
-		plan.Stay = max(plan.Stay, s.stays)
 	}
 	s.plan, s.planned = plan, true
 	return nil

@@ -314,12 +314,14 @@ func (s *shard) prime(c *cuda.Context, p *passing, at *place, copies kernels.Mat
 		return nil
 	}
 	step := (copies.Rows + sample - 1) / sample
-	part := kernels.Block{Matrix: copies, First: int(first), Step: step, Scale: nil}
+	part := kernels.Block{Matrix: copies, First: int(first), Step: step}
 	part.Rows = (copies.Rows + step - 1) / step
 	s.measures(&part, at, 0, int64(copies.Rows))
-	p.lists.Active = nil
-	return errors.Join(c.Fill(p.lists.Count, 0, s.work), s.set.Search(c, s.work, p.narrow, part, &p.lists),
-		s.set.Compact(c, s.work, len(p.which), &p.lists, p.most, int(first), p.redo, p.again))
+	if err := c.Fill(p.lists.Count, 0, s.work); err != nil {
+		return err
+	}
+	_, err := s.offer(c, p, part, kernels.Exactness{})
+	return err
 }
 
 // measures gives a block what makes scores of products.
@@ -339,9 +341,18 @@ func (s *shard) panel(c *cuda.Context, p *passing, at *place, m kernels.Matrix, 
 	part := kernels.Block{Matrix: m, First: int(first + from), Step: 1}
 	s.measures(&part, at, from, n)
 	exact := kernels.Exactness{Metric: int(s.opt.Metric), QueryNorms: p.norms, Norms: at.norms.Slice(8*from, 8*n)}
+	again, err := s.offer(c, p, part, exact)
+	s.stats.Panels += 1 + again
+	s.stats.Redone += again
+	return err
+}
+
+// offer gives rows to the lists and cuts those, and once more for the queries whose lists
+// overflowed; again is how often.
+func (s *shard) offer(c *cuda.Context, p *passing, part kernels.Block, exact kernels.Exactness) (again int, err error) {
 	for p.lists.Active = nil; ; p.lists.Active = p.redo {
 		if err := p.ctx.Err(); err != nil {
-			return err
+			return again, err
 		}
 		err := c.Fill(p.again, 0, s.work)
 		if p.rule {
@@ -353,13 +364,12 @@ func (s *shard) panel(c *cuda.Context, p *passing, at *place, m kernels.Matrix, 
 			s.set.Compact(c, s.work, len(p.which), &p.lists, p.most, part.First, p.redo, p.again),
 			c.ToHost(p.flag, p.again, s.work), c.Sync(s.work),
 		); err != nil {
-			return err
+			return again, err
 		}
-		s.stats.Panels++
 		if binary.LittleEndian.Uint32(p.flag) == 0 {
-			return nil
+			return again, nil
 		}
-		s.stats.Redone++
+		again++
 	}
 }
 

@@ -97,7 +97,10 @@ func (n Need) queryBytes() int64 {
 // says how much one takes.
 func (n Need) Pass() (int, error) {
 	each := n.queryBytes()
-	fit := (n.Free - arenaSlack) / each
+	fit := (n.Free - reserve - arenaSlack) / each
+	if fit < leastQueries { // few at a time are slow: what is left to others is used up
+		fit = min((n.Free-arenaSlack)/each, leastQueries)
+	}
 	if fit < 1 {
 		return 0, fmt.Errorf("the device has %d bytes free, a query of %d values that keeps %d rows takes %d; free memory of the device, or set the expected k before rows are appended",
 			n.Free, n.Dim, n.Kept, each+arenaSlack)

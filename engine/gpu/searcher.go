@@ -21,10 +21,11 @@ type Searcher struct {
 	shards    []*shard
 	documents bool // some rows are of named documents
 
-	mu    sync.Mutex
-	rows  int64
-	next  int64 // the least number of the next rows
-	stats Stats
+	mu     sync.Mutex
+	closed bool
+	rows   int64
+	next   int64 // the least number of the next rows
+	stats  Stats
 }
 
 var _ engine.Searcher = (*Searcher)(nil)
@@ -54,7 +55,7 @@ func (s *Searcher) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err := s.each(func(sh *shard) error { return sh.close() })
-	s.rows = 0
+	s.rows, s.closed = 0, true
 	return err
 }
 
@@ -68,6 +69,9 @@ func (s *Searcher) each(f func(*shard) error) error {
 	group.Wait()
 	return errors.Join(errs...)
 }
+
+// errClosed is the error of a Searcher that is closed.
+var errClosed = errors.New("it is closed")
 
 // leastDeal is the fewest rows that are worth a device of their own.
 const leastDeal = 256
@@ -85,6 +89,9 @@ func (s *Searcher) Append(ctx context.Context, base int64, owner []int32, r engi
 }
 
 func (s *Searcher) append(ctx context.Context, base int64, owner []int32, r engine.Rows) error {
+	if s.closed {
+		return errClosed
+	}
 	if err := r.Check(s.opt.Dim); err != nil {
 		return err
 	}
@@ -253,6 +260,8 @@ func (s *Searcher) Search(ctx context.Context, q engine.Rows, k int, dst *engine
 	defer s.mu.Unlock()
 	err := q.Check(s.opt.Dim)
 	switch {
+	case s.closed:
+		err = errClosed
 	case err != nil:
 	case q.N > 0 && q.Host == nil:
 		err = fmt.Errorf("expected rows in host memory, found rows on device %d; copy them first", q.Device)

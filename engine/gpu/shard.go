@@ -40,6 +40,7 @@ type shard struct {
 	stats    Stats // of the last search
 	loaded   Transfer
 	warnings []string
+	unlocked int // allocations that could not be page-locked
 }
 
 // segment is rows that were appended at a time and have numbers in a row.
@@ -104,6 +105,9 @@ func (s *shard) hostMemory(c *cuda.Context, bytes int) (*hostMemory, error) {
 	}
 	if e := (*cuda.Error)(nil); !errors.As(err, &e) || e.Sticky() {
 		return nil, err
+	}
+	if s.unlocked++; s.unlocked > 1 {
+		return &hostMemory{data: make([]byte, bytes)}, nil // it was said before
 	}
 	s.warn("%v; other memory is taken: copies of it are slower and run beside no search. A higher limit of locked memory (ulimit -l) or more free memory avoids that", err)
 	return &hostMemory{data: make([]byte, bytes)}, nil
@@ -236,6 +240,12 @@ func (s *shard) block(c *cuda.Context, at int64) (*block, error) {
 		return s.blocks[i], nil
 	}
 	b := &block{first: at}
+	if at >= s.plan.Stay && s.plan.Slots == 0 {
+		// More rows come than were expected.
+		if err := s.layout(c, 0); err != nil {
+			return nil, err
+		}
+	}
 	if at < s.plan.Stay {
 		// The rows that are expected, or as many as there are already.
 		b.room = max(s.plan.RowsEach-at, leastBlock, at)
@@ -253,11 +263,11 @@ func (s *shard) block(c *cuda.Context, at int64) (*block, error) {
 			return nil, err
 		}
 		s.plan.Stay = at
+		if s.plan.Slots == 0 {
+			s.plan.Slots = 2
+			s.plan.BlockRows = min(s.plan.BlockRows, max(leastBlock, mostBlock/s.plan.RowBytes))
+		}
 		s.warn("%v; rows from here on are streamed. The plan was: %s", err, s.plan)
-	}
-	if s.plan.Slots == 0 {
-		s.plan.Slots = 2
-		s.plan.BlockRows = min(s.plan.BlockRows, max(leastBlock, mostBlock/s.plan.RowBytes))
 	}
 	b.room = s.plan.BlockRows
 	if err := s.openSlots(c); err != nil {
