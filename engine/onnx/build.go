@@ -42,6 +42,10 @@ type Options struct {
 	// over all pairs of tokens and Softmax, as most exported graphs do: the twin that
 	// the other forms are tested against.
 	Plain bool
+	// Device keeps to operators that ONNX Runtime's CUDA provider has for float32, in
+	// the releases with either major version of CUDA: GroupQueryAttention is of 16 bits
+	// there, and LpNormalization came late.
+	Device bool
 	// Elem is the type of the output: the vectors are rounded to it at the end of the
 	// graph. 0 is Float32.
 	Elem ElemType

@@ -445,6 +445,35 @@ func TestShapes(t *testing.T) {
 	}
 }
 
+// A graph for a device has none of the operators that the CUDA provider lacks.
+func TestDevice(t *testing.T) {
+	for _, dir := range []string{"tiny-bert-mean", "micro-qwen3-last", "micro-modernbert-shards"} {
+		m, err := model.OpenWith(filepath.Join("../model/testdata", dir), model.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		plain, err := Build(m, Options{Mask: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		device, err := Build(m, Options{Mask: true, Device: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lacking := 0
+		for _, op := range []string{"LpNormalization", "GroupQueryAttention"} {
+			if bytes.Contains(device, []byte(op)) {
+				t.Errorf("%s: the graph has the operator %s", dir, op)
+			}
+			lacking += bytes.Count(plain, []byte(op))
+		}
+		if lacking == 0 && m.Normalize {
+			t.Errorf("%s: the graph of the processor has none of them", dir)
+		}
+	}
+}
+
 // The output is cast where another type is asked for, and described as that.
 func TestElem(t *testing.T) {
 	m, err := model.OpenWith("../model/testdata/tiny-bert-mean", model.Options{})

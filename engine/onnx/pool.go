@@ -56,16 +56,29 @@ func (e *encoder) finish(x string) {
 		y = e.activation(name+".act", h.Act, y, h.Linear)
 		x = e.norm(name+".norm", h.Norm, y)
 	}
-	if e.opt.Elem != 0 && e.opt.Elem != Float32 {
-		if e.m.Normalize {
-			x = e.op("normalized", "LpNormalization", []string{x}, attrInt("axis", -1), attrInt("p", 2))
+	narrow := e.opt.Elem != 0 && e.opt.Elem != Float32
+	if e.m.Normalize {
+		name := Output
+		if narrow {
+			name = "normalized"
 		}
+		if x = e.normalize(name, x); !narrow {
+			return
+		}
+	}
+	if narrow {
 		e.op(Output, "Cast", []string{x}, attrInt("to", int64(e.opt.Elem)))
 		return
 	}
-	if e.m.Normalize {
-		e.op(Output, "LpNormalization", []string{x}, attrInt("axis", -1), attrInt("p", 2))
-		return
-	}
 	e.op(Output, "Identity", []string{x})
+}
+
+// normalize divides every row by its L2 norm. A row of zeros stays one.
+func (e *encoder) normalize(name, x string) string {
+	if !e.opt.Device {
+		return e.op(name, "LpNormalization", []string{x}, attrInt("axis", -1), attrInt("p", 2))
+	}
+	squares := e.op(name+".sum", "ReduceSum", []string{e.op(name+".squares", "Mul", []string{x, x}), e.list(-1)}, attrInt("keepdims", 1))
+	norm := e.op(name+".norm", "Sqrt", []string{squares})
+	return e.op(name, "Div", []string{x, e.op(name+".most", "Max", []string{norm, e.float("float.least.norm", 1e-12)})})
 }

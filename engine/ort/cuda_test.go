@@ -146,6 +146,7 @@ func provided(tb testing.TB) *Runtime {
 func deviceGraph(tb testing.TB, name string, opt onnx.Options) Graph {
 	tb.Helper()
 	m := openModel(tb, filepath.Join(models, name))
+	opt.Device = true
 	g := built(tb, m, opt)
 	var err error
 	if g.Shapes, err = onnx.Shapes(m, opt); err != nil {
@@ -280,7 +281,7 @@ func TestCUDAEncodes(t *testing.T) {
 			journal(t)
 			plain := c.opt
 			plain.Elem = 0
-			host := open(t, deviceGraph(t, c.model, plain), Plan(1, 32, c.cuda.UBatch))
+			host := open(t, built(t, openModel(t, filepath.Join(models, c.model)), plain), Plan(1, 32, c.cuda.UBatch))
 			want := encodeAll(t, host, rows)
 			if err := host.Close(); err != nil {
 				t.Fatal(err)
