@@ -40,7 +40,7 @@ type Entry struct {
 // Pip is what pip is told, so that the wheel it picks does not depend on the
 // Python that runs it.
 type Pip struct {
-	Platform       string `json:"platform"`
+	Platform       string `json:"platform"` // one tag, or those of the wheel joined by points
 	PythonVersion  string `json:"python_version"`
 	Implementation string `json:"implementation"`
 	ABI            string `json:"abi"`

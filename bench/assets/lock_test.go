@@ -11,7 +11,7 @@ func TestEmbeddedLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(s.Names(), " "); got != "onnxruntime all-minilm-l6-v2 techdocs cuda-header" {
+	if got := strings.Join(s.Names(), " "); got != "onnxruntime all-minilm-l6-v2 techdocs cuda-header "+strings.Join(Expand(Groups()), " ") {
 		t.Errorf("assets: %s", got)
 	}
 	for _, c := range []struct{ platform, name, use, wheelSHA, useSHA string }{
@@ -20,6 +20,9 @@ func TestEmbeddedLock(t *testing.T) {
 		{"linux/arm64", "onnxruntime", "libonnxruntime.so.1.32.0",
 			"54d02baff2df38777b4c3cc7af326406fe8b8a48f54720f4c446d2d327920a79", "49852228a93995158b2a813d4df487d47a1b76b0eaa894507ef49e91b6d7954a"},
 		{"linux/arm64", "all-minilm-l6-v2", "model", "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54", ""},
+		{"linux/amd64", "onnxruntime-gpu", "libonnxruntime.so.1.31.1",
+			"f659529e07c21ec6b6179fd1bfaf82ffb7c3dc9c0916e18f6f313f9a690891be", "5104254339ecadae808da771bd0b63b240f0dbd466514234905e54372435c303"},
+		{"linux/amd64", "cuda12-cublas", "lib", "d7d51055f161b317c7105ddaae90e71eda059026074ffef93cf7cde2886bfe72", ""},
 		{"linux/arm64", "cuda-header", "include", "18c038592af387684812fa712642aa9a26c12da80acb488b6709f7cced147f71", ""},
 		{"linux/amd64", "techdocs", "botocore-1.44.8-py3-none-any.whl",
 			"76342a76c338701db80dcb8afe1c9bd079283d6fffbb9d881442abb02a215043", "76342a76c338701db80dcb8afe1c9bd079283d6fffbb9d881442abb02a215043"},

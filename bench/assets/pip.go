@@ -25,11 +25,12 @@ const (
 // pipArgs is the command after the Python: everything that decides which wheel
 // pip takes is explicit, so the user's Python version and machine do not.
 func pipArgs(e *Entry, requirements, to string) []string {
-	return []string{"-m", "pip", "download", "--no-deps", "--only-binary=:all:",
-		"--require-hashes", "-r", requirements,
-		"--platform", e.Pip.Platform, "--implementation", e.Pip.Implementation,
-		"--python-version", e.Pip.PythonVersion, "--abi", e.Pip.ABI,
-		"--progress-bar", "off", "-d", to}
+	args := []string{"-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--require-hashes", "-r", requirements}
+	for tag := range strings.SplitSeq(e.Pip.Platform, ".") {
+		args = append(args, "--platform", tag)
+	}
+	return append(args, "--implementation", e.Pip.Implementation, "--python-version", e.Pip.PythonVersion, "--abi", e.Pip.ABI,
+		"--progress-bar", "off", "-d", to)
 }
 
 // download runs pip and gives the path of the wheel below dir. pip's temporary

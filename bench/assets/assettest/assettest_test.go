@@ -54,7 +54,7 @@ func TestNeed(t *testing.T) {
 	}
 	absent := "asset techdocs 1.44.8: asset is absent from " + cache + "; run: encbench assets get techdocs"
 	want("techdocs", "skip: "+absent+" (or: make test)")
-	want("nothing", `fatal: unknown asset "nothing", known are: onnxruntime, all-minilm-l6-v2, techdocs, cuda-header`)
+	want("nothing", `fatal: unknown asset "nothing", known are: onnxruntime, all-minilm-l6-v2, techdocs, cuda-header, `+strings.Join(assets.Expand(assets.Groups()), ", "))
 
 	t.Setenv("ENCBENCH_REQUIRE_ASSETS", "1")
 	want("techdocs", "fatal: ENCBENCH_REQUIRE_ASSETS=1: "+absent+" (or: make test)")

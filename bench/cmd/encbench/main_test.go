@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"encbench/bench"
+	"encbench/bench/assets"
 	"encbench/bench/assets/assettest"
 )
 
@@ -284,7 +285,7 @@ func TestUsageErrors(t *testing.T) {
 		{"speed extra", "encbench speed: unexpected argument \"extra\"" + see("speed")},
 		{"compare one", "encbench compare: compare takes two records, 1 given" + see("compare")},
 		{"model pull nope", "encbench model pull: \"nope\" is no pinned model (minilm-l6); for a model of the hub run `hf download nope`" + see("model pull")},
-		{"assets get nope", "encbench assets get: unknown asset \"nope\": onnxruntime, all-minilm-l6-v2, techdocs, cuda-header" + see("assets get")},
+		{"assets get nope", "encbench assets get: unknown asset \"nope\": onnxruntime, all-minilm-l6-v2, techdocs, cuda-header, " + strings.Join(assets.Expand(assets.Groups()), ", ") + ", or cuda13, cuda12, which stand for several" + see("assets get")},
 		{"corpus show nope", "encbench corpus show: unknown corpus \"nope\": neither a file nor one of: techdocs, techdocs-law, gostd, techdocs-qa" + see("corpus show")},
 	} {
 		if strings.Contains(test.args, "--chunk 101") || strings.Contains(test.args, "--chunk 600") || strings.Contains(test.args, "--corpus") || strings.Contains(test.args, "--sample all") {
