@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"encbench/cuda/cudatest"
 	"encbench/engine"
 	"encbench/kernels"
 )
@@ -58,8 +59,8 @@ func pooled(states [][]float32, dim int, how kernels.Pooling, normalize bool) []
 func TestPool(t *testing.T) {
 	names := map[kernels.Pooling]string{kernels.PoolMean: "mean", kernels.PoolFirst: "first", kernels.PoolLast: "last"}
 	cases := 0
-	for i, order := range orders {
-		t.Setenv("ENCBENCH_EMU_ORDER", order)
+	for i := range 4 {
+		cudatest.Order(t, i)
 		on(t, func(b *bench) {
 			rng := rand.New(rand.NewPCG(31, uint64(i)))
 			for _, from := range []engine.Elem{engine.F32, engine.F16} {
@@ -102,7 +103,7 @@ func TestPool(t *testing.T) {
 							}
 							want = append(want, row)
 						}
-						name := fmt.Sprintf("%s, %v to %v, %s of %d × %d × %d, normalized %v", order, from, to, names[how], rows, tokens, dim, normalize)
+						name := fmt.Sprintf("%v to %v, %s of %d × %d × %d, normalized %v", from, to, names[how], rows, tokens, dim, normalize)
 						got, expected := b.get(out.At, to.Size()*rows*stride), bytesOf(want, to, stride)
 						for at := range got {
 							if got[at] != expected[at] {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"encbench/cuda"
+	"encbench/cuda/cudatest"
 	"encbench/engine"
 	"encbench/kernels"
 )
@@ -262,8 +263,8 @@ func TestRandom(t *testing.T) {
 	const each = 260 // of an order and a text of the kernels
 	cases, redone, wide, few := 0, 0, 0, 0
 	for _, v := range variants(t) {
-		for i, order := range orders {
-			t.Setenv("ENCBENCH_EMU_ORDER", order)
+		for i := range 4 {
+			cudatest.Order(t, i)
 			by(t, v, func(b *bench) {
 				rng := rand.New(rand.NewPCG(uint64(v)+100, uint64(i)))
 				for c := range each {
@@ -276,7 +277,7 @@ func TestRandom(t *testing.T) {
 							for got[at] == want[at] {
 								at++
 							}
-							b.Fatalf("%v, %s, case %d (%v), query %d, place %d: got %x, want %x", v, order, c, r, q, at, got[at], want[at])
+							b.Fatalf("%v, case %d (%v), query %d, place %d: got %x, want %x", v, c, r, q, at, got[at], want[at])
 						}
 					}
 					for _, m := range b.owned[owned:] {

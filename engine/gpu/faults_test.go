@@ -310,7 +310,7 @@ func TestOldDevice(t *testing.T) {
 	cudatest.Set(t, "CAPABILITY", "7.5")
 	cudatest.Set(t, "NAME", "Tesla T4")
 	o := small(1).safe(t, context.Background(), "old device")
-	const want = "device 0, Tesla T4, has compute capability 7.5; 8.0 or more is needed (A100, A10, L4, L40S, H100 and later)"
+	const want = "cuda:0 is a Tesla T4 (sm_75): encbench needs sm_80 or later (A100, L4, L40S, H100, ...)"
 	if o.err == nil || o.err.Error() != want {
 		t.Errorf("%v, want %s", o.err, want)
 	}
