@@ -51,15 +51,15 @@ var kinds = []string{"normal", "grid", "ascending", "equal", "duplicates", "zero
 func draw(rng *rand.Rand) *trial {
 	r := &trial{elem: []engine.Elem{engine.F16, engine.BF16, engine.F32}[rng.IntN(3)], metric: rng.IntN(3), data: kinds[rng.IntN(len(kinds))], step: 1}
 	n := 1 + rng.IntN(4)
-	switch rng.IntN(12) {
-	case 0:
-		n = 17 + rng.IntN(20)
-	case 1, 2:
-		n = 65 + rng.IntN(8)
-	case 3:
-		n = 129
-	}
 	rows := 1 + rng.IntN(300)
+	switch rng.IntN(24) {
+	case 0, 1:
+		n = 17 + rng.IntN(20)
+	case 2, 3, 4:
+		n = 65 + rng.IntN(8)
+	case 5:
+		n, rows = 129, 1+rng.IntN(150)
+	}
 	r.dim = 1 + rng.IntN(72)
 	if rng.IntN(3) == 0 {
 		r.dim = 8 * (1 + rng.IntN(20))

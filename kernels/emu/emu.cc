@@ -54,7 +54,7 @@ struct Fiber {
 	unsigned number = 0;
 	char *stack = nullptr;
 	bool ended = false;
-	bool waits_block = false; // at a barrier
+	bool waits = false; // at a barrier or a collective, until the last one comes
 	std::vector<Copy> open;   // copies that are not in a group yet
 	std::vector<std::vector<Copy>> groups;
 #if defined(__x86_64__)
@@ -223,7 +223,7 @@ bool run_block(Block &b) {
 		order->sequence(turn, b.threads);
 		for (unsigned i : turn) {
 			Fiber &f = b.fibers[i];
-			if (!f.ended && !b.failed)
+			if (!f.ended && !f.waits && !b.failed)
 				resume(&f);
 		}
 		if (b.engine && !b.failed && b.engine->step())
@@ -340,7 +340,7 @@ void yield() {
 void barrier(const char *where, int line) {
 	wander(4);
 	Block *b = here;
-	if (b->at_barrier && (strcmp(b->where, where) || b->line != line))
+	if (b->at_barrier && (b->line != line || (b->where != where && strcmp(b->where, where))))
 		fault("thread %u is at the barrier of %s:%d, others at that of %s:%d", self->number, where, line, b->where, b->line);
 	b->where = where;
 	b->line = line;
@@ -349,8 +349,11 @@ void barrier(const char *where, int line) {
 	if (++b->at_barrier == b->threads) {
 		b->at_barrier = 0;
 		b->barriers++;
+		for (Fiber &f : b->fibers)
+			f.waits = false;
 		return;
 	}
+	self->waits = true;
 	while (b->barriers == phase)
 		yield();
 }
@@ -366,7 +369,7 @@ Meeting &meet(const char *operation, const void *mine, unsigned bytes, bool *don
 		m.operation = operation;
 		m.bytes = bytes;
 		m.in.assign(32 * bytes, 0xFF);
-	} else if (strcmp(m.operation, operation) || m.bytes != bytes)
+	} else if (m.bytes != bytes || (m.operation != operation && strcmp(m.operation, operation)))
 		fault("thread %u is at a %s, others of its warp at a %s", self->number, operation, m.operation);
 	memcpy(&m.in[lane * bytes], mine, bytes);
 	here->moves++;
@@ -380,8 +383,11 @@ void part(Meeting &m, bool done) {
 	if (done) {
 		m.come = 0;
 		m.phase++;
+		for (unsigned i = 0; i < 32; i++)
+			here->fibers[self->number / 32 * 32 + i].waits = false;
 		return;
 	}
+	self->waits = true;
 	while (m.phase == phase)
 		yield();
 }
