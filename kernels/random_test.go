@@ -71,7 +71,7 @@ func draw(rng *rand.Rand) *trial {
 	}
 	r.stride = (r.dim+7)/8*8 + 8*rng.IntN(2)
 	r.most = r.k + 32
-	r.room = r.most + 32 + rng.IntN(200)
+	r.room = r.most + 64 + rng.IntN(200)
 	r.panel = 1 + rng.IntN(rows)
 	if r.panel < rows/4 {
 		r.panel = rows
