@@ -22,7 +22,8 @@ type Options struct {
 	// Kept is how many rows more than k a query keeps before they are scored by the
 	// rule; 0 is a choice by k.
 	Kept int
-	// PanelRows are the rows between two rises of the thresholds; 0 is 65,536.
+	// PanelRows are the least rows between two rises of the thresholds; 0 is 65,536. They
+	// grow as thresholds settle.
 	PanelRows int
 	// PrimeRows are the rows of the sample that the first thresholds of a block are from;
 	// 0 is 65,536, −1 is none.
@@ -43,6 +44,7 @@ const MostPass = 2048
 
 const (
 	panelRows  = 1 << 16
+	mostPanel  = 1 << 24
 	primeRows  = 1 << 16
 	stageBytes = 16 << 20
 )

@@ -59,6 +59,7 @@ type passing struct {
 	best         *cuda.Buffer
 	ignored      *cuda.Buffer
 	found        []found
+	seen         int64  // rows that the thresholds are from
 	keys, floors []byte // on the host
 	flag         []byte
 }
@@ -84,9 +85,9 @@ func (s *shard) pass(ctx context.Context, q engine.Rows, which []wanted, k, most
 				streamed = append(streamed, b)
 			}
 		}
-		begun := min(1, len(streamed))
-		if begun > 0 {
-			if err := s.fetch(c, s.slots[0], streamed[0]); err != nil {
+		begun := min(len(s.slots), len(streamed)) // under the search of those that stay
+		for i := range begun {
+			if err := s.fetch(c, s.slots[i], streamed[i]); err != nil {
 				return err
 			}
 		}
@@ -245,18 +246,20 @@ func (s *shard) over(c *cuda.Context, p *passing, at *place, first, n int64, str
 	if err := c.Fill(p.lists.Count, 0, s.work); err != nil {
 		return err
 	}
-	panel := int64(s.opt.PanelRows)
-	if panel == 0 {
-		panel = panelRows
-	}
 	from := copies
 	if p.rule {
 		from = rows
 	}
-	for done := int64(0); done < n; done += panel {
-		if err := s.panel(c, p, at, from, first, done, min(panel, n-done)); err != nil {
+	for done := int64(0); done < n; {
+		panel := min(nextPanel(int64(s.opt.PanelRows), p.seen, int64(p.most), int64(p.lists.Room)), n-done)
+		again, err := s.panel(c, p, at, from, first, done, panel)
+		if err != nil {
 			return err
 		}
+		if p.seen += panel; again > 0 {
+			p.seen = 0 // what comes is unlike what was seen
+		}
+		done += panel
 	}
 	if err := p.ctx.Err(); err != nil {
 		return err
@@ -321,7 +324,18 @@ func (s *shard) prime(c *cuda.Context, p *passing, at *place, copies kernels.Mat
 		return err
 	}
 	_, err := s.offer(c, p, part, kernels.Exactness{})
+	p.seen = max(p.seen, int64(part.Rows))
 	return err
+}
+
+// nextPanel is the rows of the next panel when thresholds are from so many rows: as many
+// as let a quarter of a list pass where rows come in no order, and at least least. The
+// host waits once a panel, so long ones keep the device busy.
+func nextPanel(least, seen, most, room int64) int64 {
+	if least == 0 {
+		least = panelRows
+	}
+	return max(least, min(seen/most*room/4, mostPanel))
 }
 
 // measures gives a block what makes scores of products.
@@ -335,16 +349,16 @@ func (s *shard) measures(b *kernels.Block, at *place, from, n int64) {
 }
 
 // panel searches n rows of a block, and once more for the queries whose lists overflow.
-func (s *shard) panel(c *cuda.Context, p *passing, at *place, m kernels.Matrix, first, from, n int64) error {
+func (s *shard) panel(c *cuda.Context, p *passing, at *place, m kernels.Matrix, first, from, n int64) (again int, err error) {
 	size := int64(m.Elem.Size() * m.Stride)
 	m.At, m.Rows = m.At.Slice(from*size, n*size), int(n)
 	part := kernels.Block{Matrix: m, First: int(first + from), Step: 1}
 	s.measures(&part, at, from, n)
 	exact := kernels.Exactness{Metric: int(s.opt.Metric), QueryNorms: p.norms, Norms: at.norms.Slice(8*from, 8*n)}
-	again, err := s.offer(c, p, part, exact)
+	again, err = s.offer(c, p, part, exact)
 	s.stats.Panels += 1 + again
 	s.stats.Redone += again
-	return err
+	return again, err
 }
 
 // offer gives rows to the lists and cuts those, and once more for the queries whose lists

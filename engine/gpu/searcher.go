@@ -15,7 +15,8 @@ import (
 	"encbench/engine"
 )
 
-// Searcher finds the exact best rows on one or more devices. Calls wait for each other.
+// Searcher finds the exact best rows on one or more devices. It is safe to call from
+// several goroutines; calls wait for each other.
 type Searcher struct {
 	opt       Options
 	shards    []*shard
@@ -334,10 +335,18 @@ func (s *Searcher) merge(got [][][]placed, query int, dst *engine.Hits) {
 }
 
 // Rows gives the number of rows.
-func (s *Searcher) Rows() int64 { return s.rows }
+func (s *Searcher) Rows() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rows
+}
 
 // Stats tells how the latest Search went about it, on all devices together.
-func (s *Searcher) Stats() Stats { return s.stats }
+func (s *Searcher) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stats
+}
 
 // Device is what a report tells of one device of a search.
 type Device struct {
@@ -351,6 +360,8 @@ type Device struct {
 
 // Devices describes the devices.
 func (s *Searcher) Devices() []Device {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var out []Device
 	for _, sh := range s.shards {
 		out = append(out, Device{sh.w.Info().Ordinal, sh.rows, sh.plan, sh.loaded, sh.stats, slices.Clone(sh.warnings)})

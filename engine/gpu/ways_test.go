@@ -63,11 +63,11 @@ func TestOverlap(t *testing.T) {
 		if s.Blocks != 8 || s.In.Bytes != 8*40*(128+8) || s.In.Time < 8*60*time.Millisecond || s.Search < 8*60*time.Millisecond || s.Pageable != 0 {
 			t.Errorf("%+v", s)
 		}
-		if rate := s.In.Rate(); rate < 40e3 || rate > 90e3 {
+		if rate := s.In.Rate(); rate < 20e3 || rate > 90e3 {
 			t.Errorf("copies at %.0f bytes a second, the driver's are at 85,000", rate)
 		}
 	}
-	if one.Busy() > 1.02 || two.Busy() < 1.25 || two.Wall > one.Wall*85/100 {
+	if one.Busy() > 1.02 || one.Busy() < 0.8 || two.Overlap() < 0.7 {
 		t.Errorf("one slot %+v, two slots %+v", one, two)
 	}
 }
@@ -218,5 +218,28 @@ func TestPrimed(t *testing.T) {
 	}
 	if redone[-1] < 15 || redone[200] != 0 {
 		t.Errorf("panels redone: %v", redone)
+	}
+}
+
+// Panels grow with the rows that thresholds are from, and start over where lists overflow.
+func TestPanels(t *testing.T) {
+	for _, c := range []struct{ least, seen, most, room, want int64 }{
+		{0, 0, 132, 8192, panelRows}, {0, 65536, 132, 8192, 1_015_808}, {0, 65536, 1125, 8192, 118_784}, {0, 1 << 32, 132, 8192, mostPanel}, {10, 40, 8, 16, 20}, {10, 0, 8, 16, 10},
+	} {
+		if got := nextPanel(c.least, c.seen, c.most, c.room); got != c.want {
+			t.Errorf("%+v: %d", c, got)
+		}
+	}
+	cudatest.Set(t, "FAIL", "")
+	c := &trial{name: "panels", elem: engine.F16, k: 3, rng: rand.New(rand.NewPCG(3, 4))}
+	c.opt = Options{Dim: 8, PrimeRows: -1, PanelRows: 50, most: 8, room: 160, BlockRows: 2000}
+	for range 2001 {
+		row := make([]float32, 8)
+		normal(c.rng, row, 1)
+		c.rows = append(c.rows, row)
+	}
+	c.queries, c.rows = c.rows[:1], c.rows[1:]
+	if stats := c.compare(t, []*cuda.Worker{openAt(t, 0)}); stats.Panels > 6 || stats.Redone > 0 { // 50, 240, 1,440, 270
+		t.Errorf("%+v", stats)
 	}
 }
