@@ -93,7 +93,7 @@ var kinds = []struct {
 			row[d] = float32(i)/16 + float32(d)
 		}
 	}},
-	{"huge", func(rng *rand.Rand, _ int, row []float32, _ [][]float32) { normal(rng, row, 2e4) }},
+	{"huge", func(rng *rand.Rand, _ int, row []float32, _ [][]float32) { normal(rng, row, 6e4) }},
 	{"tiny", func(rng *rand.Rand, i int, row []float32, _ [][]float32) {
 		normal(rng, row, math.Exp2(float64(-rng.IntN(90))))
 	}},

@@ -72,8 +72,9 @@ func (s *shard) pass(ctx context.Context, q engine.Rows, which []wanted, k, most
 	err = s.w.Do(func(c *cuda.Context) (err error) {
 		p := &passing{ctx: ctx, which: which, k: k, most: most, take: k, rule: rule}
 		defer func() {
-			if err != nil { // what runs still uses memory that the next pass will use
-				_, _ = c.Sync(s.feed), c.Sync(s.work)
+			// What runs uses memory that the next pass may free or fill.
+			if late := errors.Join(c.Sync(s.feed), c.Sync(s.work)); err == nil {
+				err = late
 			}
 		}()
 		if err := s.begin(c, p, q); err != nil {
