@@ -30,6 +30,7 @@ type CUDAEncoder struct {
 	sorter    sorter
 	capture   sync.RWMutex // held alone while a shape runs for the first time with Graphs
 	placement Placement
+	warnings  []string
 	closed    bool
 	create    time.Duration
 }
@@ -40,7 +41,7 @@ type deviceSlot struct {
 	order   []int32
 	groups  []group
 	own     *cuda.Buffer // the slot's rows, where they have no other place
-	host    *cuda.Pinned // with Host
+	host    *hostBlock   // with Host
 	out     engine.Rows
 	pending atomic.Int32
 	cancel  atomic.Bool
@@ -103,7 +104,9 @@ func (e *CUDAEncoder) open(rt *Runtime) error {
 			s := &e.slots[i]
 			switch {
 			case e.opt.Host:
-				s.host, err = c.AllocHost(bytes)
+				var warning string
+				s.host, warning, err = hostMemory(c, bytes)
+				e.warn(warning)
 			case e.opt.Into == nil:
 				s.own, err = c.Alloc(int64(bytes))
 			}
@@ -146,7 +149,7 @@ func (e *CUDAEncoder) free() error {
 			var errs []error
 			for i := range e.slots {
 				if s := &e.slots[i]; s.host != nil || s.own != nil {
-					errs = append(errs, freeBuffers(c, s.own), freePinned(c, s.host))
+					errs = append(errs, freeBuffers(c, s.own), s.host.free(c))
 				}
 			}
 			if e.copies != nil {
@@ -161,24 +164,6 @@ func (e *CUDAEncoder) free() error {
 	return errors.Join(errs...)
 }
 
-// freeBuffers frees what is there: an interface that holds a nil pointer is no nil.
-func freeBuffers(c *cuda.Context, buffers ...*cuda.Buffer) error {
-	var errs []error
-	for _, b := range buffers {
-		if b != nil {
-			errs = append(errs, c.Free(b))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func freePinned(c *cuda.Context, p *cuda.Pinned) error {
-	if p == nil {
-		return nil
-	}
-	return c.Free(p)
-}
-
 // Dim gives the number of values in a vector.
 func (e *CUDAEncoder) Dim() int { return e.graph.Dim }
 
@@ -190,6 +175,16 @@ func (e *CUDAEncoder) CreateTime() time.Duration { return e.create }
 
 // Placement says where the graph's nodes run, as ONNX Runtime reported it.
 func (e *CUDAEncoder) Placement() Placement { return e.placement }
+
+// Warnings are what makes the encoder slower than it could be, with what to do.
+func (e *CUDAEncoder) Warnings() []string { return e.warnings }
+
+// warn notes a warning once.
+func (e *CUDAEncoder) warn(text string) {
+	if text != "" && len(e.warnings) == 0 {
+		e.warnings = append(e.warnings, text)
+	}
+}
 
 // Submit queues b's groups for the sessions.
 func (e *CUDAEncoder) Submit(i int, b *engine.Batch) error {
@@ -210,7 +205,7 @@ func (e *CUDAEncoder) Submit(i int, b *engine.Batch) error {
 	out := engine.Rows{N: rows, Dim: e.graph.Dim, Stride: e.graph.Dim, Type: e.graph.Elem, Device: e.opt.Device}
 	switch {
 	case e.opt.Host:
-		out.Device, out.Host = -1, s.host.Data[:rows*e.graph.Dim*e.graph.Elem.Size()]
+		out.Device, out.Host = -1, s.host.data[:rows*e.graph.Dim*e.graph.Elem.Size()]
 	case e.opt.Into != nil:
 		place, err := e.opt.Into(rows)
 		if err != nil {

@@ -84,7 +84,7 @@ func TestCUDAFaults(t *testing.T) {
 		{"FAKE_FAIL", "cuStreamCreate", "2", "create a stream on device 0: 2 CUDA_ERROR_OUT_OF_MEMORY", false, 3, 0},
 		{"FAKE_FAIL", "cuEventCreate", "2", "create an event on device 0: 2 CUDA_ERROR_OUT_OF_MEMORY", false, 8, 0},
 		{"FAKE_FAIL", "cuMemAlloc_v2", "2", "2 CUDA_ERROR_OUT_OF_MEMORY: out of memory", false, 10, 0},
-		{"FAKE_FAIL", "cuMemHostAlloc", "2", "page-lock", true, 6, 0},
+		{"FAKE_FAIL", "cuMemHostAlloc", "719", "page-lock", true, 6, 0},
 		{"FAKE_FAIL", "cuMemcpyHtoDAsync_v2", "1", "encode ", false, 4, 0},
 		{"FAKE_FAIL", "cuEventRecord", "1", "record an event on device 0", false, 4, 0},
 		{"FAKE_FAIL", "cuStreamWaitEvent", "1", "let a stream wait on device 0", false, 2, 0},
@@ -142,6 +142,47 @@ func TestCUDAOutOfMemory(t *testing.T) {
 	want := "ort: cuda: allocate 65536 bytes on device 0: 2 CUDA_ERROR_OUT_OF_MEMORY: out of memory (1696 of 100000 bytes are free)"
 	if cuda.CodeOf(err) != cuda.CodeOutOfMemory || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
+	}
+	cudatest.Clean(t)
+}
+
+// Where no memory can be page-locked the encoder serves, more slowly, and says so.
+func TestCUDAWithoutPinned(t *testing.T) {
+	rt := provided(t)
+	journal(t)
+	g := deviceGraph(t, "tiny-bert-mean", onnx.Options{})
+	before := Live()
+	var rows [2][][]float32
+	for i, fail := range []string{"", "cuMemHostAlloc:0+:2"} {
+		cudatest.Set(t, "FAIL", fail)
+		enc, err := OpenCUDA(rt, g, CUDAOptions{Batch: 32, Host: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := "[memory for copies is not page-locked, so that copies wait for the device and do not overlap its work: cuda: page-lock 1472 bytes of the host's memory on device 0: 2 CUDA_ERROR_OUT_OF_MEMORY: out of memory; raise the limit of locked memory (ulimit -l)]"
+		if fail == "" {
+			want = "[]"
+		} else {
+			want = strings.Replace(want, "1472", fmt.Sprint(32*g.Dim*4), 1)
+		}
+		if got := fmt.Sprint(enc.Warnings()); got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+		if err := enc.Submit(0, enginetest.MakeBatch(0, sample()...)); err != nil {
+			t.Fatal(err)
+		}
+		r, _, err := enc.Collect(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows[i] = onHost(t, r)
+		if err := enc.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	near(t, rows[1], rows[0], 0)
+	if after := Live(); after != before {
+		t.Errorf("%d blocks of the C heap are not freed", after-before)
 	}
 	cudatest.Clean(t)
 }

@@ -34,7 +34,7 @@ type lane struct {
 
 // station is memory for one group on its way.
 type station struct {
-	ids           *cuda.Pinned // all inputs, one behind the other
+	ids           *hostBlock   // all inputs, one behind the other
 	inputs        *cuda.Buffer // the same on the device
 	at            []int64      // where each input begins
 	out           *cuda.Buffer
@@ -96,9 +96,11 @@ func (l *lane) open(c *cuda.Context) (err error) {
 	for i := range l.stations {
 		s := &station{at: at}
 		l.stations[i] = s
-		if s.ids, err = c.AllocHost(int(total)); err != nil {
+		var warning string
+		if s.ids, warning, err = hostMemory(c, int(total)); err != nil {
 			return err
 		}
+		l.e.warn(warning)
 		if s.inputs, err = c.Alloc(total); err != nil {
 			return err
 		}
@@ -126,7 +128,7 @@ func (l *lane) free(c *cuda.Context) error {
 		if s == nil {
 			continue
 		}
-		errs = append(errs, freeBuffers(c, s.inputs, s.out), freePinned(c, s.ids))
+		errs = append(errs, freeBuffers(c, s.inputs, s.out), s.ids.free(c))
 		for _, e := range []*cuda.Event{s.arrived, s.done} {
 			if e != nil {
 				errs = append(errs, c.Free(e))
@@ -251,7 +253,7 @@ func (l *lane) give(c *cuda.Context, f *flight) error {
 		if in.Role == Lengths {
 			n = int64(sh.rows) * in.size()
 		}
-		part := st.ids.Data[st.at[i] : st.at[i]+n]
+		part := st.ids.data[st.at[i] : st.at[i]+n]
 		e.graph.fillInput(part, in, s.batch, order, sh)
 		if err := c.ToDevice(st.inputs.Slice(st.at[i], n), part, e.copies); err != nil {
 			return err

@@ -21,6 +21,9 @@ func Preload([]string) error { return ErrNoCUDA }
 // Placement gives nothing.
 func (*CUDAEncoder) Placement() Placement { return Placement{} }
 
+// Warnings gives none.
+func (*CUDAEncoder) Warnings() []string { return nil }
+
 // Dim gives 0.
 func (*CUDAEncoder) Dim() int { return 0 }
 

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"runtime"
 	"strconv"
+	"strings"
 	"unsafe"
 
 	"encbench/cuda"
@@ -25,7 +26,7 @@ func status(text *C.char) error {
 		return nil
 	}
 	defer C.free(unsafe.Pointer(text))
-	return errors.New(C.GoString(text))
+	return errors.New(strings.Trim(C.GoString(text), " ;\n"))
 }
 
 // text calls f with a C copy of s.
