@@ -124,6 +124,9 @@ func (l *lane) free(c *cuda.Context) error {
 		l.session.unbind(r)
 	}
 	l.session.close()
+	if l.stream != nil { // before the events that it may wait for
+		errs = append(errs, c.Free(l.stream))
+	}
 	for _, s := range l.stations {
 		if s == nil {
 			continue
@@ -134,9 +137,6 @@ func (l *lane) free(c *cuda.Context) error {
 				errs = append(errs, c.Free(e))
 			}
 		}
-	}
-	if l.stream != nil {
-		errs = append(errs, c.Free(l.stream))
 	}
 	return errors.Join(errs...)
 }
@@ -191,7 +191,13 @@ func (l *lane) launch(j deviceJob) {
 func (l *lane) land() {
 	f := l.flying[0]
 	l.flying = append(l.flying[:0], l.flying[1:]...)
-	err := l.w.Do(func(c *cuda.Context) error { return errors.Join(c.SyncEvent(f.station.done)) })
+	err := l.w.Do(func(c *cuda.Context) error {
+		err := c.SyncEvent(f.station.done)
+		if err != nil { // the group may be on the device still, and its memory is used again
+			err = errors.Join(err, c.Sync(l.stream))
+		}
+		return err
+	})
 	g, s := f.job.g, f.job.slot
 	if err != nil {
 		err = fmt.Errorf("encode %d rows of %d tokens on device %d: %w", g.n, g.longest, l.e.opt.Device, err)

@@ -1,7 +1,8 @@
 // An ONNX Runtime for tests: the real one, of ENCBENCH_FAKE_ORT_REAL, with a CUDA provider
 // that runs on the processor. Device memory is that of the fake driver (cuda/fake), in
-// which every tensor of the name "Cuda" must lie; a run waits for its session's stream, so
-// it sees what the stream was told to wait for, and no more.
+// which every tensor of the name "Cuda" must lie. A run is work of its session's
+// stream, in the order of the stream and beside the caller, so that it sees what the
+// stream was told to wait for, and no more.
 //
 //	ENCBENCH_FAKE_ORT_REAL   the library that does the work
 //	ENCBENCH_FAKE_ORT_FAIL   FUNCTION:N, the N-th call from now on fails
@@ -135,8 +136,20 @@ OrtStatus *createSessionFromArray(const OrtEnv *e, const void *p, size_t n, cons
 	return made(real->CreateSessionFromArray(e, p, n, o, out), o, out);
 }
 
+// drain waits for the stream of a session. A device that is lost runs nothing of a queue,
+// and nobody waits for it; this one's runs may still be on their way.
+void drain(const void *session) {
+	std::string stream;
+	{
+		std::lock_guard<std::mutex> lock(mutex);
+		stream = provider[session]["user_compute_stream"];
+	}
+	driverFunction<int (*)(fake::Stream *)>("_ZN4fake6Stream4waitEv")(reinterpret_cast<fake::Stream *>(strtoull(stream.c_str(), nullptr, 10)));
+}
+
 void releaseSession(OrtSession *s) noexcept {
 	if (has(provider, s)) {
+		drain(s);
 		note("-session");
 		std::lock_guard<std::mutex> lock(mutex);
 		provider.erase(s);
@@ -218,6 +231,12 @@ OrtStatus *createBinding(OrtSession *s, OrtIoBinding **out) noexcept {
 
 void releaseBinding(OrtIoBinding *b) noexcept {
 	if (has(of, b)) {
+		const void *session;
+		{
+			std::lock_guard<std::mutex> lock(mutex);
+			session = of[b];
+		}
+		drain(session);
 		note("-binding");
 		std::lock_guard<std::mutex> lock(mutex);
 		of.erase(b);
@@ -277,9 +296,21 @@ OrtStatus *run(OrtSession *s, const OrtRunOptions *o, const OrtIoBinding *b) noe
 			stream = provider[s]["user_compute_stream"];
 		}
 		note("run");
-		auto wait = driverFunction<int (*)(void *)>("cuStreamSynchronize");
-		if (int code = wait(reinterpret_cast<void *>(strtoull(stream.c_str(), nullptr, 10))))
-			return wrong("CUDA error " + std::to_string(code));
+		auto give = driverFunction<int (*)(fake::Stream *, fake::Work)>("_ZN4fake6Stream4giveESt8functionIFivEE");
+		auto *at = reinterpret_cast<fake::Stream *>(strtoull(stream.c_str(), nullptr, 10));
+		if (at->on->lost)
+			return wrong("CUDA error " + std::to_string(at->on->lost));
+		give(at, [=] {
+			if (at->on->lost)
+				return 0;
+			OrtStatus *status = real->RunWithBinding(s, o, b);
+			if (!status)
+				return 0;
+			fprintf(stderr, "fake ONNX Runtime: %s\n", real->GetErrorMessage(status));
+			real->ReleaseStatus(status);
+			return 719;
+		});
+		return nullptr;
 	}
 	return real->RunWithBinding(s, o, b);
 }
