@@ -337,3 +337,34 @@ func TestCUDAEncodes(t *testing.T) {
 		})
 	}
 }
+
+// What every encoder must hold, with rows on the host.
+func TestCUDAConformance(t *testing.T) {
+	rt := provided(t)
+	for _, c := range []struct {
+		model string
+		opt   onnx.Options
+		cuda  CUDAOptions
+	}{
+		{"tiny-bert-mean", onnx.Options{}, CUDAOptions{Batch: 16, Host: true, Slots: 2}},
+		{"micro-bert-dense", onnx.Options{Mask: true}, CUDAOptions{Batch: 16, Host: true, UBatch: 5}},
+		{"micro-modernbert-reranker", onnx.Options{Mask: true}, CUDAOptions{Batch: 16, Host: true, UBatch: 16, Graphs: true}},
+	} {
+		t.Run(c.model, func(t *testing.T) {
+			g := deviceGraph(t, c.model, c.opt)
+			enginetest.Run(t, enginetest.Subject{
+				Open: func(tb testing.TB) engine.Encoder {
+					enc, err := OpenCUDA(rt, g, c.cuda)
+					if err != nil {
+						tb.Fatal(err)
+					}
+					return enc
+				},
+				Vocab: g.Vocab, MaxLen: min(g.MaxLen, 200), Batch: 16,
+				// Matrix products of another height sum in another order.
+				Tolerance: 2e-6,
+			})
+			cudatest.Clean(t)
+		})
+	}
+}
