@@ -46,6 +46,10 @@ type Options struct {
 	// the releases with either major version of CUDA: GroupQueryAttention is of 16 bits
 	// there, and LpNormalization came late.
 	Device bool
+	// Products is the type whose numbers the products with weights are made of, Float16
+	// or BFloat16, for devices that are faster at them: states are rounded to it before
+	// each, and products after. Everything between is float32. 0 is Float32.
+	Products ElemType
 	// Elem is the type of the output: the vectors are rounded to it at the end of the
 	// graph. 0 is Float32.
 	Elem ElemType
@@ -101,7 +105,7 @@ func Shapes(m *model.Model, opt Options) ([]string, error) {
 
 // written is the graph with all of its nodes.
 func written(m *model.Model, opt Options) (*graph, error) {
-	g := &graph{m: m, activationBits: cmp.Or(opt.ActivationBits, ActivationBits8), seen: map[string]bool{}}
+	g := &graph{m: m, activationBits: cmp.Or(opt.ActivationBits, ActivationBits8), products: opt.Products, seen: map[string]bool{}}
 	e := encoder{graph: g, m: m, opt: opt, reach: reaches(m)}
 	e.write()
 	if g.err != nil {

@@ -500,3 +500,44 @@ func TestElem(t *testing.T) {
 		}
 	}
 }
+
+// Products of another type are between casts of the states and of the product, with the
+// weight as it is stored where it is of that type.
+func TestProducts(t *testing.T) {
+	m, err := model.OpenWith("../model/testdata/tiny-bert-mean", model.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	plain, err := Build(m, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if same, err := Build(m, Options{Products: Float32}); err != nil || !bytes.Equal(same, plain) {
+		t.Errorf("float32 asked for and by default differ: %v", err)
+	}
+	products := bytes.Count(plain, []byte("FusedMatMul"))
+	for _, elem := range []ElemType{Float16, BFloat16} {
+		b, err := Build(m, Options{Products: elem})
+		if err != nil {
+			t.Fatal(err)
+		}
+		weights := map[string]bool{}
+		for _, l := range m.Layers {
+			weights[l.FeedForward.Up.Weight+"/"+elem.String()] = true
+		}
+		if n := bytes.Count(b, []byte("FusedMatMul")); n != products || n == 0 {
+			t.Errorf("%v: %d products, expected %d", elem, n, products)
+		}
+		for _, l := range []string{"layer.0.up", "layer.0.attention.query", "layer.1.down"} {
+			if !bytes.Contains(b, []byte(l+".narrow")) || !bytes.Contains(b, []byte(l+".product")) {
+				t.Errorf("%v: %s is no product of that type", elem, l)
+			}
+		}
+		for w := range weights {
+			if !bytes.Contains(b, []byte(w)) {
+				t.Errorf("%v: no weight %s", elem, w)
+			}
+		}
+	}
+}

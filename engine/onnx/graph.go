@@ -14,6 +14,7 @@ const microsoft = "com.microsoft"
 type graph struct {
 	m              *model.Model
 	activationBits int // of int8 layers
+	products       ElemType
 	nodes          []message
 	initializers   []message
 	seen           map[string]bool // tensors that have an initializer

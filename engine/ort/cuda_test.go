@@ -286,11 +286,13 @@ func TestCUDAEncodes(t *testing.T) {
 		{"tiny-bert-mean", onnx.Options{Mask: true, Elem: onnx.Float16}, CUDAOptions{Batch: 32, UBatch: 23, Sessions: 1}, 1e-3},
 		{"micro-modernbert-reranker", onnx.Options{Elem: onnx.BFloat16}, CUDAOptions{Batch: 32, Host: true}, 5e-3},
 		{"micro-qwen3-last", onnx.Options{Mask: true}, CUDAOptions{Batch: 32, UBatch: 7}, 2e-6},
+		{"tiny-bert-mean", onnx.Options{Products: onnx.Float16}, CUDAOptions{Batch: 32}, 4e-3},
+		{"tiny-bert-cls", onnx.Options{Mask: true, Products: onnx.Float16, Elem: onnx.Float16}, CUDAOptions{Batch: 32, UBatch: 8}, 4e-3},
 	} {
-		t.Run(fmt.Sprintf("%s/%d-%v-%v", c.model, c.cuda.UBatch, c.cuda.Host, c.opt.Elem), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s/%d-%v-%v-%v", c.model, c.cuda.UBatch, c.cuda.Host, c.opt.Elem, c.opt.Products), func(t *testing.T) {
 			journal(t)
 			plain := c.opt
-			plain.Elem = 0
+			plain.Elem, plain.Products = 0, 0
 			host := open(t, built(t, openModel(t, filepath.Join(models, c.model)), plain), Plan(1, 32, c.cuda.UBatch))
 			want := encodeAll(t, host, rows)
 			if err := host.Close(); err != nil {
