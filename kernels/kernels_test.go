@@ -164,7 +164,6 @@ type search struct {
 	room          int
 	elem          engine.Elem
 	panel         int // rows of a panel
-	metric        int
 }
 
 // random makes a case.
