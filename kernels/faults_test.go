@@ -37,6 +37,9 @@ var planted = []struct {
 	{"a row is swizzled otherwise", "tile", "tile.cuh", "stage + at(row, part), there", "stage + row * 128 + part * 16, there", "wrong"},
 }
 
+// orders are those in which a fault is looked for.
+var orders = []string{"forward", "reverse", "random:1", "random:2"}
+
 // The emulation shows faults: without them nothing that it finds right would mean much.
 func TestPlantedFaults(t *testing.T) {
 	dir := t.TempDir()

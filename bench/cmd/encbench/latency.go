@@ -109,7 +109,7 @@ func (f *latencyFlags) check(cpus int) error {
 		}
 	}
 	// Flags of the search, checked as encbench search does.
-	search := searchFlags{docs: f.index, queries: f.index, metric: f.metric, store: f.store, path: "auto", k: f.k}
+	search := searchFlags{docs: f.index, queries: f.index, metric: f.metric, store: f.store, path: "auto", device: "cpu", k: f.k}
 	if f.index == "" {
 		search.docs, search.queries = "none", "none"
 		for _, name := range []string{"index-tensor", "metric", "store", "k"} {
