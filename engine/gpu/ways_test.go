@@ -113,7 +113,7 @@ func TestMoreThanExpected(t *testing.T) {
 	cudatest.Set(t, "FAIL", "")
 	c := small(1)
 	c.opt = Options{Dim: 8, Metric: engine.Cosine, Rows: 10, PrimeRows: -1, most: 12, room: 24}
-	o := c.safe(t, context.Background(), "40 rows of 10")
+	o := c.safe(t, context.Background(), "60 rows of 10")
 	if o.err != nil || !c.right(t, &o.hits) || o.devices[0].Last.Blocks != 0 || o.devices[0].Plan.RowsEach != 0 {
 		t.Errorf("%v, %+v", o.err, o.devices)
 	}
