@@ -47,6 +47,7 @@ var mayImport = map[string][]string{
 	"engine/synth":           {"engine/model"},
 	"engine/cpu":             {"engine", "engine/model"},
 	"engine/ort":             {"cuda", "engine"},
+	"engine/ort/orttest":     {},
 	"engine/enginetest":      {"engine"},
 	"engine/vectors":         {"engine"},
 	"engine/binary":          {"engine"},
@@ -84,7 +85,7 @@ var mayImport = map[string][]string{
 }
 
 // testOnly packages are imported by tests and by nothing else.
-var testOnly = []string{"bench/assets/assettest", "cuda/cudatest", "engine/enginetest", "engine/model/modeltest"}
+var testOnly = []string{"bench/assets/assettest", "cuda/cudatest", "engine/enginetest", "engine/model/modeltest", "engine/ort/orttest"}
 
 // onlyIn gives each danger its package. An import path covers what lies below it.
 // Third-party modules that are not listed are forbidden, and the network is left

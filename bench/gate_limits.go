@@ -30,6 +30,7 @@ const (
 	dtypeFloat16  = "float16"
 	dtypeBFloat16 = "bfloat16"
 	dtypeInt8     = "int8"
+	dtypeTF32     = "tf32"
 )
 
 // typeLimits are what one element type has to reach.
@@ -74,6 +75,35 @@ func limitsOf(dtype string, bits int) typeLimits {
 // the output is a reranker's.
 func GateLimits(dtype string, bits int, logits bool) Limits {
 	l := limitsOf(dtype, bits)
+	if logits {
+		return Limits{Level: l.rows.Level, Diff: l.logits, Batch: l.rows.Batch}
+	}
+	return l.rows
+}
+
+// deviceLimits are those of products on a device, by the type that they are made of. A
+// device adds in float32, in an order of its own that goes with the shape of the batch; of
+// 16 bits and of tf32 the states are rounded before every product too, not only weights
+// once, so a row alone and in a batch differ as well. On paper: a product's relative error
+// is about 2^-11 (tf32 and float16) or 2^-8 (bfloat16) for each factor, and adds up over
+// layers as that of weights does, in which the limits of gateLimits were measured; these are
+// wider by the factor of two that the second factor brings, and no device has confirmed
+// them yet.
+var deviceLimits = map[string]typeLimits{
+	dtypeFloat32:  {rows: Limits{Level: LevelReference, Cosine: GateCosine, Diff: 5e-6}, logits: 1e-3},
+	dtypeTF32:     {rows: Limits{Level: LevelReference + "-tf32", Cosine: 0.9998, Mean: 0.9999, Batch: 0.01}, logits: 0.04},
+	dtypeFloat16:  {rows: Limits{Level: LevelReference + "-float16", Cosine: 0.9998, Mean: 0.9999, Batch: 0.01}, logits: 0.04},
+	dtypeBFloat16: {rows: Limits{Level: LevelReference + "-bfloat16", Cosine: 0.99, Mean: 0.994, Batch: 0.08}, logits: 0.2},
+}
+
+// DeviceLimits gives the limits of products on a device in the type engaged: float32,
+// tf32, float16 or bfloat16, held against the reference on the weights as the directory
+// has them. logits says that the output is a reranker's.
+func DeviceLimits(engaged string, logits bool) Limits {
+	l, ok := deviceLimits[engaged]
+	if !ok {
+		l = deviceLimits[dtypeFloat32]
+	}
 	if logits {
 		return Limits{Level: l.rows.Level, Diff: l.logits, Batch: l.rows.Batch}
 	}

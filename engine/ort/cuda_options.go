@@ -17,7 +17,7 @@ type CUDAOptions struct {
 	UBatch      int
 	GroupTokens int // 0 = DeviceGroupTokens
 	Slots       int // batches in flight; 0 = 3
-	Sessions    int // each with a copy of the weights and a stream of its own; 0 = 2
+	Sessions    int // each with a copy of the weights and a stream of its own; 0 = DeviceSessions
 	// TF32 lets float32 products be made of numbers of 10 bits: the dtype tf32.
 	TF32 bool
 	// Graphs captures the run of each shape and replays it. Rows are padded to the top
@@ -35,6 +35,10 @@ type CUDAOptions struct {
 	Into func(n int) (engine.Rows, error)
 }
 
+// DeviceSessions is how many sessions of an encoder run beside each other on a device: one
+// computes while the next is given its work.
+const DeviceSessions = 2
+
 // DeviceGroupTokens is the size of an automatic group on a device.
 const DeviceGroupTokens = 16384
 
@@ -46,7 +50,7 @@ func (o CUDAOptions) withDefaults() CUDAOptions {
 	}
 	set(&o.GroupTokens, DeviceGroupTokens)
 	set(&o.Slots, 3)
-	set(&o.Sessions, 2)
+	set(&o.Sessions, DeviceSessions)
 	return o
 }
 

@@ -4,13 +4,11 @@ package ort
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -24,13 +22,14 @@ import (
 	"encbench/engine"
 	"encbench/engine/enginetest"
 	"encbench/engine/onnx"
+	"encbench/engine/ort/orttest"
 )
 
 // The tests of this package run with the fake driver, and with a library that has a CUDA
 // provider on it before the real one, which serves the tests of the processor too.
 func TestMain(m *testing.M) {
 	fake := cuda.State().Fake || os.Getenv("ENCBENCH_CUDA_DRIVER") == "" && os.Getenv("ENCBENCH_REQUIRE_GPU") != "1"
-	if fake && os.Getenv("ENCBENCH_FAKE_ORT_REAL") == "" {
+	if fake && os.Getenv(orttest.RealKey) == "" {
 		if err := double(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -38,7 +37,7 @@ func TestMain(m *testing.M) {
 	}
 	// The go command repeats a test whose files have changed. It hears of those that this
 	// start reads, and not of those that were read before the program started itself again.
-	for _, f := range doubleSources {
+	for _, f := range orttest.Sources() {
 		if _, err := os.ReadFile(f); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -47,17 +46,7 @@ func TestMain(m *testing.M) {
 	cudatest.Main(m, cudatest.Kernels{})
 }
 
-// doubleSources are the texts that the fake ONNX Runtime is made of.
-var doubleSources = []string{"testdata/fake_ort.cc", "../../cuda/fake/fake.h"}
-
-// headers is the folder of ONNX Runtime's C header, as onnxruntime_go carries it.
-func headers() (string, error) {
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/yalue/onnxruntime_go").Output()
-	return strings.TrimSpace(string(out)), err
-}
-
-// double compiles testdata/fake_ort.cc, once for the same text, and puts it in the place
-// of the library, if that is here.
+// double puts the fake ONNX Runtime in the place of the library, if that is here.
 func double() error {
 	real, from, err := assets.Override("onnxruntime", "")
 	if err != nil {
@@ -74,39 +63,13 @@ func double() error {
 		}
 		real = a.Path
 	}
-	include, err := headers()
-	if err != nil {
-		return fmt.Errorf("find the header of ONNX Runtime: %w", err)
-	}
-	sum := sha256.New()
-	for _, f := range append([]string{filepath.Join(include, "onnxruntime_c_api.h")}, doubleSources...) {
-		text, err := os.ReadFile(f)
-		if err != nil {
-			return err
-		}
-		sum.Write(text)
-	}
-	dir := filepath.Join(os.TempDir(), fmt.Sprintf("encbench-fake-%d", os.Getuid()))
-	lib := filepath.Join(dir, fmt.Sprintf("ort-%x.so", sum.Sum(nil)[:12]))
-	if _, err := os.Stat(lib); err != nil {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return err
-		}
-		part := fmt.Sprintf("%s.%d", lib, os.Getpid())
-		out, err := exec.Command("g++", "-std=c++17", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", "-isystem", include, "-I../../cuda/fake", "-o", part, doubleSources[0], "-ldl", "-pthread").CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("compile the fake ONNX Runtime: %w\n%s", err, out)
-		}
-		if err := os.Rename(part, lib); err != nil {
-			return err
-		}
-	}
-	return errors.Join(os.Setenv("ENCBENCH_FAKE_ORT_REAL", real), os.Setenv("ENCBENCH_ORT_LIBRARY", lib))
+	lib, err := orttest.Double()
+	return errors.Join(err, os.Setenv(orttest.RealKey, real), os.Setenv("ENCBENCH_ORT_LIBRARY", lib))
 }
 
 // The positions in the shim are those of the header.
 func TestPositions(t *testing.T) {
-	dir, err := headers()
+	dir, err := orttest.Headers()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +109,7 @@ func TestPositions(t *testing.T) {
 // provided gives the library with a CUDA provider.
 func provided(tb testing.TB) *Runtime {
 	tb.Helper()
-	if cuda.State().Fake && os.Getenv("ENCBENCH_FAKE_ORT_REAL") == "" {
+	if cuda.State().Fake && os.Getenv(orttest.RealKey) == "" {
 		assettest.Without(tb, "ONNX Runtime is not here; run: encbench assets get onnxruntime")
 	}
 	return load(tb)
@@ -169,7 +132,7 @@ func deviceGraph(tb testing.TB, name string, opt onnx.Options) Graph {
 // fakeRuntime sets what the fake ONNX Runtime does.
 func fakeRuntime(tb testing.TB, name, value string) {
 	tb.Helper()
-	if os.Getenv("ENCBENCH_FAKE_ORT_REAL") == "" {
+	if os.Getenv(orttest.RealKey) == "" {
 		tb.Skip("a setting of the fake ONNX Runtime")
 	}
 	tb.Setenv("ENCBENCH_FAKE_ORT_"+name, value)

@@ -272,7 +272,7 @@ func TestUsageErrors(t *testing.T) {
 		{"speed --format xml", "encbench speed: unknown format \"xml\": text, json, jsonl, csv, md, bench" + see("speed")},
 		{"speed --corpus nope", "encbench speed: unknown corpus \"nope\": neither a file nor one of: techdocs, techdocs-law, gostd, techdocs-qa" + see("speed")},
 		{"speed --model nope", "encbench speed: unknown model \"nope\": give a directory, an .onnx file, org/name of your Hugging Face cache, or one of: minilm-l6" + see("speed")},
-		{"speed --region x --device gpu --dtype fp8 --batch-size 0 --ubatch-size 0", "encbench speed: --ubatch-size \"0\": a number from 1, or auto\n--device \"gpu\": auto or cpu\n--dtype \"fp8\": auto, float32, float16, bfloat16 or int8\n--region \"x\": end-to-end, tokenize+encode or encode\n--batch-size 0: 1 to 65536, or auto" + see("speed")},
+		{"speed --region x --device gpu --dtype fp8 --batch-size 0 --ubatch-size 0", "encbench speed: --ubatch-size \"0\": a number from 1, or auto\n--device \"gpu\": auto, cpu, cuda (all devices), cuda:0, or cuda:0,1 for two at a time\n--dtype \"fp8\": auto, float32, float16, bfloat16, int8 or, on a CUDA device, tf32\n--region \"x\": end-to-end, tokenize+encode or encode\n--batch-size 0: 1 to 65536, or auto" + see("speed")},
 		{"speed --batch-size 1000000000000", "encbench speed: --batch-size 1000000000000: 1 to 65536, or auto" + see("speed")},
 		{"speed --ubatch-size 256", "encbench speed: --ubatch-size 256 is larger than --batch-size 128" + see("speed")},
 		{"speed --corpus-format xml", "encbench speed: --corpus-format \"xml\": jsonl, tsv, text or dir" + see("speed")},

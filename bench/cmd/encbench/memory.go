@@ -40,6 +40,7 @@ type plannedEncoder struct {
 	longest int        // longest row, in tokens
 	limit   feed.Limit // of a batch
 	feeders int
+	devices int // that it runs on; 0 is the processor
 	// ids are the rows that it will encode, where they are known.
 	ids iter.Seq[[]int32]
 	// packed are the tokens of batches that are made beforehand.
@@ -81,6 +82,10 @@ func (p *plannedEncoder) parts() []bench.MemoryPart {
 	}
 	bytes := held*grown*4*batch + held*4*int64(p.limit.Rows)*int64(m.dir.Dim()) + 4*p.packed
 	bytes += int64(2*p.feeders+2) * feederBlock
+	if p.devices > 0 {
+		// The values of runs are the device's; a session reads the weights once.
+		return []bench.MemoryPart{{Name: partWeights, Bytes: f.Packed + f.Computed}, {Name: partTables, Bytes: tables}, {Name: partBatches, Bytes: bytes * int64(p.devices)}}
+	}
 	return []bench.MemoryPart{
 		{Name: partWeights, Bytes: sessions * (f.Packed + f.Computed)}, {Name: partTables, Bytes: sessions * tables},
 		{Name: partRuns, Bytes: int64(l.Workers) * f.Run}, {Name: partBatches, Bytes: bytes},

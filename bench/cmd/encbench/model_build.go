@@ -5,28 +5,39 @@ import (
 	"encbench/engine/ort"
 )
 
-// build makes the engine's graph for rows of up to longest tokens.
+// build makes the processor's graph for rows of up to longest tokens.
 func (m *loadedModel) build(masked bool, longest int) (ort.Graph, error) {
+	return m.buildFor(onnx.Options{Mask: masked}, longest)
+}
+
+// buildFor makes a graph of the form that opt chooses; types and bits of activations are
+// the model's.
+func (m *loadedModel) buildFor(opt onnx.Options, longest int) (ort.Graph, error) {
 	g := ort.Graph{
 		Vocab: m.facts.Vocab, MaxLen: longest, Pad: max(m.tok.Special().PAD, 0),
 		Pooling: m.pooling,
 	}
 	if m.dir != nil {
-		types := m.types()
-		bytes, err := onnx.Build(m.dir, onnx.Options{Mask: masked, Types: types, ActivationBits: m.activationBits()})
+		opt.Types, opt.ActivationBits = m.types(), m.activationBits()
+		bytes, err := onnx.Build(m.dir, opt)
 		if err != nil {
 			return g, err
 		}
 		g.Bytes, g.WeightsDir = bytes, onnx.Folder(m.dir)
 		g.Inputs = []ort.Input{{Name: onnx.InputIDs, Role: ort.IDs}}
-		if masked {
+		if opt.Mask {
 			g.Inputs = append(g.Inputs, ort.Input{Name: onnx.InputLengths, Role: ort.Lengths})
 		}
-		if types {
+		if opt.Types {
 			g.Inputs = append(g.Inputs, ort.Input{Name: onnx.InputTypes, Role: ort.Types})
 			g.TokenTypes = m.dir.Types()
 		}
 		g.Output, g.Dim = onnx.Output, m.dim()
+		if opt.Device {
+			if g.Shapes, err = onnx.Shapes(m.dir, opt); err != nil {
+				return g, err
+			}
+		}
 		g.FLOP = func(rows, length int) float64 { return onnx.FLOP(m.dir, rows, length) }
 		return g, nil
 	}

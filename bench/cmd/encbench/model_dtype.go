@@ -16,15 +16,23 @@ import (
 // dtypeAuto is the --dtype that leaves weights as they are stored.
 const dtypeAuto = "auto"
 
-const dtypeHelp = "`TYPE` of the weights: auto (as they are stored), float32, float16, bfloat16 or int8; converted once and cached. A CPU computes in float32 all the same, but int8 linear layers in int8"
+const dtypeHelp = "`TYPE` of the weights: auto (as they are stored), float32, float16, bfloat16 or int8; converted once and cached. A CPU computes in float32 all the same, but int8 linear layers in int8; a CUDA device multiplies in the type of the weights, or in tf32 where that is the type: float32 weights, rounded to 10 bits in products"
 
 // checkDType checks the value of --dtype.
 func checkDType(dtype string) error {
-	if dtype == dtypeAuto {
+	if dtype == dtypeAuto || dtype == dtypeTF32 {
 		return nil
 	}
 	if _, err := quant.ParseDType(dtype); err != nil {
-		return fmt.Errorf("--dtype %q: auto, float32, float16, bfloat16 or int8", dtype)
+		return fmt.Errorf("--dtype %q: auto, float32, float16, bfloat16, int8 or, on a CUDA device, tf32", dtype)
+	}
+	return nil
+}
+
+// checkProcessor refuses what only a device computes.
+func checkProcessor(dtype string) error {
+	if dtype == dtypeTF32 {
+		return usagef("--dtype tf32 is a way of CUDA devices to multiply float32: --device cuda, or --dtype float32")
 	}
 	return nil
 }
@@ -135,8 +143,11 @@ func (m *loadedModel) limits() bench.Limits {
 	if dtype == "" && m.facts.Computed == string(quant.Int8) {
 		dtype = quant.Int8
 	}
-	return bench.GateLimits(string(dtype), m.activationBits(), m.dir != nil && m.dir.Kind == model.Reranker)
+	return bench.GateLimits(string(dtype), m.activationBits(), m.reranks())
 }
+
+// reranks says whether the output is a reranker's.
+func (m *loadedModel) reranks() bool { return m.dir != nil && m.dir.Kind == model.Reranker }
 
 // label names the model in what it makes, with the type that its weights were
 // converted to.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"encbench/bench"
@@ -31,6 +32,7 @@ type speedRun struct {
 	model      *loadedModel            // as its directory has it
 	models     map[string]*loadedModel // on other weights, by --dtype
 	modelTime  time.Duration
+	places     map[string]place // by --device; later by their own names
 	rt         *ort.Runtime
 	rtSHA      string
 	input      *input
@@ -56,10 +58,16 @@ func (f *speedFlags) run(ctx context.Context, a *app, args []string) error {
 		return err
 	}
 	defer s.close()
+	if err := s.openPlaces(); err != nil {
+		return err
+	}
 	if err := s.open(ctx); err != nil {
 		return err
 	}
 	if err := s.openTypes(ctx); err != nil {
+		return err
+	}
+	if err := s.openRuntime(ctx); err != nil {
 		return err
 	}
 	in, done, err := a.openInput(ctx, f.corpus, corpus.Options{Format: f.corpusFormat, Strict: f.strict}, s.sampleN == 0)
@@ -90,7 +98,14 @@ func (s *speedRun) openTypes(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if m.original == nil {
+		if len(s.places[c.device].cuda) > 0 {
+			if _, err := m.engaged(c.dtype); err != nil {
+				return err
+			}
+		} else if err := checkProcessor(c.dtype); err != nil {
+			return err
+		}
+		if m.original == nil && c.dtype != dtypeTF32 {
 			s.configs[i].dtype = dtypeAuto
 		}
 	}
@@ -125,16 +140,54 @@ func (s *speedRun) open(ctx context.Context) (err error) {
 	if err := s.model.checkPrompt(s.model.prompt); err != nil {
 		return err
 	}
-	if s.rt, err = s.app.runtime(ctx, s.ortLibrary); err != nil {
+	return nil
+}
+
+// openPlaces finds the devices of every --device; their configurations have the names of
+// what was found.
+func (s *speedRun) openPlaces() error {
+	s.places = map[string]place{}
+	for i, c := range s.configs {
+		p, ok := s.places[c.device]
+		if !ok {
+			var err error
+			if p, err = placeOf(c.device); err != nil {
+				return err
+			}
+			s.places[c.device] = p
+			if _, known := s.places[p.name]; !known || p.note != "" {
+				s.places[p.name] = p
+			}
+		}
+		s.configs[i].device = p.name
+	}
+	s.configs = dedupe(s.configs)
+	return nil
+}
+
+// openRuntime loads ONNX Runtime, with its CUDA provider where a device is used: one
+// library serves all configurations.
+func (s *speedRun) openRuntime(ctx context.Context) (err error) {
+	if s.onDevices() {
+		s.rt, err = s.app.cudaRuntime(s.ortLibrary)
+	} else {
+		s.rt, err = s.app.runtime(ctx, s.ortLibrary)
+	}
+	if err != nil {
 		return err
 	}
 	s.rtSHA, err = fileSHA256(s.rt.Path)
 	return err
 }
 
+// onDevices says whether any configuration runs on devices.
+func (s *speedRun) onDevices() bool {
+	return slices.ContainsFunc(s.configs, func(c config) bool { return len(s.places[c.device].cuda) > 0 })
+}
+
 // modelOf gives the model on the weights that a --dtype names.
 func (s *speedRun) modelOf(ctx context.Context, dtype string) (*loadedModel, error) {
-	if dtype == dtypeAuto {
+	if dtype = weightsOf(dtype); dtype == dtypeAuto {
 		return s.model, nil
 	}
 	if m := s.models[dtype]; m != nil {
@@ -178,6 +231,10 @@ func goHeap() int64 {
 func (s *speedRun) measure(ctx context.Context) error {
 	peaks := map[int]bench.Utilization{}
 	for _, a := range s.arms {
+		if d := a.Record.Engine.Devices; len(d) > 0 {
+			setPeak(a.Record, utilization(d, a.Record.Engine.Engaged))
+			continue
+		}
 		t := a.Record.Engine.Threads
 		if _, ok := peaks[t]; !ok {
 			flops, source, err := peak.FLOPS(ctx, t, cmp.Or(s.app.probe, probeTime))
@@ -190,12 +247,7 @@ func (s *speedRun) measure(ctx context.Context) error {
 		if a.model.activationBits() > 0 {
 			of.Source += "; float32's, which the int8 layers can exceed"
 		}
-		a.Record.MFU, a.Record.HFU = of, of
-		a.Record.MFU.Formula = "Σ (tokens × linear FLOP + tokens² × attention FLOP) over rows ÷ seconds ÷ peak"
-		if m := a.Record.Model; m.CausalFLOP > 0 || len(m.LocalAttention) > 0 {
-			a.Record.MFU.Formula = "Σ (tokens × linear FLOP + tokens × keys that they attend to × attention FLOP) over rows ÷ seconds ÷ peak"
-		}
-		a.Record.HFU.Formula = "the same over padded rows, as issued"
+		setPeak(a.Record, of)
 	}
 	h := &bench.Harness{Schedule: s.schedule, Progress: s.show}
 	for _, a := range s.arms {
@@ -231,6 +283,16 @@ func (s *speedRun) measure(ctx context.Context) error {
 		s.finish(a, status, noise)
 	}
 	return s.present(status, err)
+}
+
+// setPeak puts the peak into a record, with what is counted against it.
+func setPeak(r *bench.Record, of bench.Utilization) {
+	r.MFU, r.HFU = of, of
+	r.MFU.Formula = "Σ (tokens × linear FLOP + tokens² × attention FLOP) over rows ÷ seconds ÷ peak"
+	if m := r.Model; m.CausalFLOP > 0 || len(m.LocalAttention) > 0 {
+		r.MFU.Formula = "Σ (tokens × linear FLOP + tokens × keys that they attend to × attention FLOP) over rows ÷ seconds ÷ peak"
+	}
+	r.HFU.Formula = "the same over padded rows, as issued"
 }
 
 // present prints the report and leaves the record in its place: under its name

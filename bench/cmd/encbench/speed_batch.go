@@ -135,7 +135,7 @@ func (s *speedRun) planned(ctx context.Context, c config) (plannedEncoder, error
 	if err != nil {
 		return plannedEncoder{}, err
 	}
-	e := plannedEncoder{model: m, layout: c.layout(), longest: c.chunk, limit: c.limit()}
+	e := plannedEncoder{model: m, layout: c.layout(), longest: c.chunk, limit: c.limit(), devices: len(s.places[c.device].cuda)}
 	if s.input.once == nil {
 		// The gate's rows are as long as a chunk, up to its longest probe.
 		longest := sel.Stats.Longest + int64(c.chunk-w.Size)

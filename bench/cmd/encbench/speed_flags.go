@@ -50,7 +50,7 @@ func defineSpeed(fs *pflag.FlagSet) runner {
 	fs.StringSliceVar(&f.batch, "batch-size", []string{"128"}, "`CHUNKS` a batch, the protocol's unit; auto tries batches and physical batches that fit the memory, and takes the smallest within noise of the fastest. --batch is the same flag")
 	fs.IntSliceVar(&f.batchTokens, "batch-tokens", nil, "`TOKENS` a batch instead of chunks: it ends when its chunks, padded to the longest, would be more; at least --chunk")
 	fs.StringSliceVar(&f.ubatch, "ubatch-size", []string{"auto"}, "`ROWS` of a physical batch: auto groups rows of equal length; 128 runs the literal protocol. --ubatch is the same flag")
-	fs.StringSliceVar(&f.device, "device", []string{"auto"}, "`DEVICE` auto or cpu")
+	fs.StringArrayVar(&f.device, "device", []string{"auto"}, deviceHelp+". cpu,cuda:0,cuda:0,1 compares three: a number belongs to the device before it")
 	fs.StringSliceVar(&f.dtype, "dtype", []string{dtypeAuto}, dtypeHelp)
 	fs.IntSliceVar(&f.threads, "threads", []int{0}, "`N` threads of the encoder; 0 means every CPU that this process may use")
 	fs.StringSliceVar(&f.region, "region", []string{string(bench.RegionEndToEnd)}, "what the clock covers: `REGION` end-to-end (file to vectors), tokenize+encode (text in memory to vectors) or encode (ids in memory to vectors)")
@@ -169,13 +169,11 @@ func (f *speedFlags) configs(cpus int) ([]config, error) {
 		}
 		ubatch = append(ubatch, n)
 	}
-	for i, d := range f.device {
-		switch d {
-		case "auto", "cpu":
-			f.device[i] = "cpu"
-		default:
-			fault("--device %q: auto or cpu", d)
-		}
+	var devices []string
+	for _, list := range f.device {
+		groups, err := splitDevices(list)
+		errs.addErr(err)
+		devices = append(devices, groups...)
 	}
 	for _, d := range f.dtype {
 		errs.addErr(checkDType(d))
@@ -203,7 +201,7 @@ func (f *speedFlags) configs(cpus int) ([]config, error) {
 	out = times(out, f.chunk, func(c *config, v int) { c.chunk = v })
 	out = times(out, f.overlap, func(c *config, v int) { c.overlap = v })
 	out = times(out, f.region, func(c *config, v string) { c.region = bench.Region(v) })
-	out = times(out, f.device, func(c *config, v string) { c.device = v })
+	out = times(out, devices, func(c *config, v string) { c.device = v })
 	out = times(out, f.dtype, func(c *config, v string) { c.dtype = v })
 	out = times(out, f.threads, func(c *config, v int) { c.threads = v })
 	out = times(out, batches, func(c *config, v feed.Limit) { c.batch, c.batchTokens = v.Rows, v.Tokens })

@@ -20,6 +20,7 @@ type arm struct {
 	bench.Arm
 	config   config
 	model    *loadedModel // on the weights of the configuration's type
+	run      deviceRun    // on devices
 	warnings []bench.Warning
 }
 
@@ -29,6 +30,9 @@ func (a *arm) label() string {
 	u := "auto"
 	if c.ubatch > 0 {
 		u = fmt.Sprint(c.ubatch)
+	}
+	if device := c.device; device != "cpu" {
+		return fmt.Sprintf("%s %s %s %s ubatch %s", device, a.Record.Engine.Engaged, c.region, bench.ProtocolName(c.chunk, c.overlap, c.batch, c.batchTokens), u)
 	}
 	return fmt.Sprintf("%s %s %s ubatch %s threads %d", a.model.facts.Stored, c.region, bench.ProtocolName(c.chunk, c.overlap, c.batch, c.batchTokens), u, c.threads)
 }
@@ -64,13 +68,17 @@ func (s *speedRun) prepare(ctx context.Context, c config) error {
 	if err != nil {
 		return err
 	}
-	if err := s.openEncoder(a); err != nil {
+	open, gate := s.openEncoder, s.gate
+	if len(s.places[c.device].cuda) > 0 {
+		open, gate = s.openDevices, s.gateDevices
+	}
+	if err := open(ctx, a); err != nil {
 		return err
 	}
 	// From here on the run owns the encoder.
 	s.arms = append(s.arms, a)
 	r.Protocol.Dim = a.Encoder.Dim()
-	if err := s.gate(ctx, a); err != nil {
+	if err := gate(ctx, a); err != nil {
 		return err
 	}
 	sel.describe(r, s.input)
@@ -95,7 +103,7 @@ func (m *loadedModel) window(c config) (chunk.Window, error) {
 }
 
 // openEncoder creates the session of an arm.
-func (s *speedRun) openEncoder(a *arm) error {
+func (s *speedRun) openEncoder(_ context.Context, a *arm) error {
 	c, r := a.config, a.Record
 	layout := c.layout()
 	mark := time.Now()
@@ -117,7 +125,7 @@ func (s *speedRun) openEncoder(a *arm) error {
 	r.Engine = bench.Engine{
 		Backend: "onnxruntime", Version: s.rt.Version,
 		Library: filepath.Base(s.rt.Path), LibrarySHA256: s.rtSHA,
-		Device: c.device, Threads: c.threads, Workers: layout.Workers, Intra: layout.Intra,
+		Device: c.device, DeviceNote: s.places[c.device].note, Threads: c.threads, Workers: layout.Workers, Intra: layout.Intra,
 		UBatch: u, HowRun: layout.String(), Optimization: "all", ActivationBits: a.model.activationBits(), Slots: enc.Slots(),
 	}
 	if c.region != bench.RegionEncode {
@@ -235,6 +243,11 @@ func (s *speedRun) gate(ctx context.Context, a *arm) error {
 	if err := s.app.retrievalOf(ctx, a.model, s.rt, &acc); err != nil {
 		return err
 	}
+	return a.passed(acc, first)
+}
+
+// passed takes the outcome of the gate into the record.
+func (a *arm) passed(acc bench.Accuracy, first time.Duration) error {
 	c := &a.Record.Cold
 	c.FirstRun = first.Seconds()
 	c.Total = c.ModelLoad + c.Import + c.SessionCreate + c.FirstRun

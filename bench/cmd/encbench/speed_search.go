@@ -141,18 +141,39 @@ func (s *speedRun) openTrial(ctx context.Context, c config, m *loadedModel, firs
 	// What closed trials held must not lie beside this one.
 	debug.FreeOSMemory()
 	ort.Trim()
-	g, err := m.build(c.ubatch > 1, c.chunk)
-	if err != nil {
-		return nil, err
-	}
-	enc, err := ort.Open(s.rt, g, ort.Options{Layout: c.layout()})
-	if err != nil {
-		return nil, err
+	var enc engine.Encoder
+	var gate func() (bench.Accuracy, error)
+	if len(s.places[c.device].cuda) > 0 {
+		run, err := s.deviceRun(c, m)
+		if err != nil {
+			return nil, err
+		}
+		e, err := run.open(s.rt)
+		if err != nil {
+			return nil, err
+		}
+		enc, gate = e, func() (bench.Accuracy, error) {
+			acc, _, _, err := e.gate(ctx, s.app, run)
+			return acc, err
+		}
+	} else {
+		g, err := m.build(c.ubatch > 1, c.chunk)
+		if err != nil {
+			return nil, err
+		}
+		e, err := ort.Open(s.rt, g, ort.Options{Layout: c.layout()})
+		if err != nil {
+			return nil, err
+		}
+		enc, gate = e, func() (bench.Accuracy, error) {
+			acc, _, err := s.app.gate(ctx, m, e, c.chunk)
+			return acc, err
+		}
 	}
 	if !first {
 		return enc, nil
 	}
-	acc, _, err := s.app.gate(ctx, m, enc, c.chunk)
+	acc, err := gate()
 	if err == nil && !acc.Passed {
 		err = fmt.Errorf("accuracy gate failed: %s", acc.Error)
 	}

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"encbench/bench"
+	"encbench/bench/assets"
+	"encbench/bench/env/nvidia"
+	"encbench/bench/env/peak"
+	"encbench/cuda"
+	"encbench/engine/feed"
+	"encbench/engine/onnx"
+	"encbench/engine/ort"
+	"encbench/engine/parallel"
+	"encbench/engine/quant"
+)
+
+// dtypeTF32 is the --dtype that lets devices multiply float32 in TF32.
+const dtypeTF32 = "tf32"
+
+// cuda13Driver is the version of the driver from which on it runs CUDA 13.
+const cuda13Driver = 13000
+
+// cudaRuntime opens ONNX Runtime with its CUDA provider: the library that the user names,
+// or the assets for the driver's version. They are large, and never obtained unasked.
+func (a *app) cudaRuntime(own string) (*ort.Runtime, error) {
+	path, _, err := assets.Override("onnxruntime", own)
+	if err != nil {
+		return nil, err
+	}
+	if path != "" {
+		return ort.Load(path)
+	}
+	s, err := a.store()
+	if err != nil {
+		return nil, err
+	}
+	groups := []string{"cuda12"}
+	if cuda.State().Version >= cuda13Driver {
+		groups = []string{"cuda13", "cuda12"}
+	}
+	for _, g := range groups {
+		path, libraries, err := s.CUDA(g)
+		if errors.Is(err, assets.ErrAbsent) {
+			continue
+		}
+		if err == nil {
+			err = ort.Preload(libraries)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return ort.Load(path)
+	}
+	return nil, fmt.Errorf("encoding on a CUDA device needs ONNX Runtime's CUDA provider, which is not here: run `encbench assets get %s` (1.5 to 1.9 GB), name yours with --ort-library, or use --device cpu", groups[0])
+}
+
+// engaged is the type that products of a model run in on a device: that of its weights,
+// or tf32 where dtype says so. An error is one of the command line.
+func (m *loadedModel) engaged(dtype string) (string, error) {
+	stored := string(quant.Float32)
+	if m.dir != nil {
+		stored = quant.Stored(m.dir)
+	}
+	switch {
+	case m.dir == nil:
+		return "", usagef("the graph %s is run on the processor only: name the model's Hugging Face directory, or --device cpu", m.graph)
+	case m.facts.Computed == string(quant.Int8):
+		return "", usagef("int8 layers are for the processor: on a CUDA device use --dtype float16, bfloat16, tf32 or float32, or --device cpu")
+	case dtype == dtypeTF32:
+		return dtypeTF32, nil
+	case stored == string(quant.Float16) || stored == string(quant.BFloat16):
+		return stored, nil
+	}
+	return string(quant.Float32), nil
+}
+
+// weightsOf is the --dtype of the weights that a --dtype computes with.
+func weightsOf(dtype string) string {
+	if dtype == dtypeTF32 {
+		return string(quant.Float32)
+	}
+	return dtype
+}
+
+// products are the ONNX types of engaged ones.
+var products = map[string]onnx.ElemType{string(quant.Float16): onnx.Float16, string(quant.BFloat16): onnx.BFloat16}
+
+// deviceRun says how a model runs on devices.
+type deviceRun struct {
+	model   *loadedModel
+	place   place
+	engaged string
+	limit   feed.Limit // of a batch
+	ubatch  int        // rows of a group; 0 = those of equal length
+	longest int        // tokens of a row
+}
+
+// deviceEncoder is a replica of a model on each device of a place.
+type deviceEncoder struct {
+	*parallel.Encoder
+	replicas []*ort.CUDAEncoder
+	graph    time.Duration // to build the graph
+	create   time.Duration // the longest of the replicas took to be created
+}
+
+// open loads the model on every device. Close closes all of them.
+func (d deviceRun) open(rt *ort.Runtime) (*deviceEncoder, error) {
+	mark := time.Now()
+	g, err := d.model.buildFor(onnx.Options{Mask: d.ubatch > 1, Device: true, Products: products[d.engaged]}, d.longest)
+	if err != nil {
+		return nil, err
+	}
+	e := &deviceEncoder{graph: time.Since(mark)}
+	var replicas []parallel.Replica
+	for _, info := range d.place.cuda {
+		enc, err := ort.OpenCUDA(rt, g, ort.CUDAOptions{Device: info.Ordinal, Batch: d.limit.Rows, UBatch: d.ubatch, TF32: d.engaged == dtypeTF32, Host: true})
+		if err != nil {
+			for _, r := range e.replicas {
+				err = errors.Join(err, r.Close())
+			}
+			return nil, err
+		}
+		e.replicas = append(e.replicas, enc)
+		e.create = max(e.create, enc.CreateTime())
+		replicas = append(replicas, parallel.Replica{Name: deviceName(info), Encoder: enc})
+	}
+	e.Encoder, err = parallel.Open(replicas)
+	return e, err
+}
+
+// deviceName is a device as --device names it.
+func deviceName(info cuda.Info) string { return fmt.Sprintf("cuda:%d", info.Ordinal) }
+
+// howRun says how batches go over the devices.
+func (d deviceRun) howRun() string {
+	text := fmt.Sprintf("batch %d", d.limit.Rows)
+	if d.limit.Tokens > 0 {
+		text = fmt.Sprintf("batches of up to %d tokens", d.limit.Tokens)
+	}
+	if d.ubatch > 0 {
+		text += fmt.Sprintf(", run in groups of %d rows", d.ubatch)
+	} else {
+		text += fmt.Sprintf(", run as equal-length groups of up to %d tokens", ort.DeviceGroupTokens)
+	}
+	text += ", in two streams"
+	if n := len(d.place.cuda); n > 1 {
+		text += fmt.Sprintf(" on each of %d devices", n)
+	}
+	return text
+}
+
+// describe is what a record says of the devices before they have done anything.
+func (d deviceRun) describe(ctx context.Context) []bench.Device {
+	// What nvidia-smi knows is worth having; a machine without it is no fault.
+	told, _ := nvidia.Query(ctx)
+	state := cuda.State()
+	var out []bench.Device
+	for _, info := range d.place.cuda {
+		b := bench.Device{
+			Name: deviceName(info), Model: info.Name, UUID: info.UUID, PCI: info.PCI, Capability: fmt.Sprintf("%d.%d", info.Major, info.Minor),
+			Memory: info.Memory, SMs: info.SMs, ECC: info.ECC, Fake: state.Fake, Driver: state.Release,
+			CUDA: fmt.Sprintf("%d.%d", state.Version/1000, state.Version%1000/10), PowerLimit: info.Watts,
+		}
+		if part, ok := peak.GPU(info.Name); ok && !info.MIG {
+			b.Part, b.Peak, b.PeakSource, b.DefaultLimit = part.Name, part.FLOPS(d.engaged), part.Source, float64(part.Watts)
+		}
+		if g := nvidia.Find(told, info.UUID); g != nil {
+			b.PowerLimit, b.HeldDown = g.PowerLimit, g.Throttled
+			if g.DefaultLimit > 0 {
+				b.DefaultLimit = g.DefaultLimit
+			}
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+// use is what each replica did since it was opened.
+func (e *deviceEncoder) use() []bench.DeviceUse {
+	var out []bench.DeviceUse
+	for _, s := range e.Shares() {
+		out = append(out, bench.DeviceUse{Batches: s.Batches, Rows: s.Rows, Tokens: s.Work.Real, Busy: s.Busy})
+	}
+	return out
+}
+
+// gate holds every replica against the reference: a second device that gives zeros must
+// not hide behind the first. It gives the worst outcome, and the least cosine of each.
+func (e *deviceEncoder) gate(ctx context.Context, a *app, d deviceRun) (worst bench.Accuracy, each []float64, first time.Duration, err error) {
+	refs, from, err := a.references(ctx, d.model, min(d.longest, d.model.maxPositions()))
+	if err != nil {
+		return worst, nil, 0, err
+	}
+	limits := bench.DeviceLimits(d.engaged, d.model.reranks())
+	for i, r := range e.replicas {
+		acc, took, err := bench.Gate(ctx, r, refs, from, limits)
+		name := deviceName(d.place.cuda[i])
+		if err != nil {
+			return worst, nil, 0, fmt.Errorf("%s: %w", name, err)
+		}
+		if acc.Error != "" {
+			acc.Error = name + ": " + acc.Error
+		}
+		first = max(first, took)
+		each = append(each, acc.Min)
+		if i == 0 || worst.Passed && (!acc.Passed || acc.Min < worst.Min) {
+			worst = acc
+		}
+	}
+	return worst, each, first, nil
+}
+
+// utilization is the peak that a run is a share of: that of the type that its products
+// really run in, all devices together. Where a part is not known there is none.
+func utilization(devices []bench.Device, engaged string) bench.Utilization {
+	var u bench.Utilization
+	for i, d := range devices {
+		if d.Peak <= 0 {
+			return bench.Utilization{Source: fmt.Sprintf("%s (%s) is not in the table of peaks: no share of its peak is given", d.Name, d.Model)}
+		}
+		u.Peak += d.Peak
+		if i == 0 {
+			u.Source = fmt.Sprintf("%s dense, %s", engaged, d.PeakSource)
+		}
+	}
+	if n := len(devices); n > 1 {
+		u.Source += fmt.Sprintf("; %d devices", n)
+	}
+	return u
+}
