@@ -103,7 +103,11 @@ func (a *Arm) summarize() {
 	if r.Projection != nil && r.Rates.Docs.Median > 0 {
 		r.Projection.CorpusS = float64(r.Projection.Documents) / r.Rates.Docs.Median
 	}
-	shared := r.Engine.Threads+r.Engine.Feeders > env.CPUs(r.Env)
+	busy := r.Engine.Threads + r.Engine.Feeders
+	if len(r.Engine.Devices) > 0 { // which encode beside the processor
+		busy = r.Engine.Feeders
+	}
+	shared := busy > env.CPUs(r.Env)
 	r.Stages = a.stages.table(r.Engine.Workers, r.Engine.Feeders, shared)
 	r.Bottleneck = bottleneck(r.Stages, a.stages.wall, shared)
 	r.Padding = Padding{Real: a.sums.Real, Padded: a.sums.Padded}

@@ -182,6 +182,10 @@ const (
 func writeUtilization(p page, r *bench.Record) {
 	mfu, hfu := utilizationText(r.MFU, onReal), utilizationText(r.HFU, issued)
 	if mfu == "" && hfu == "" {
+		if len(r.Engine.Devices) > 0 && r.MFU.Source != "" {
+			p.section("Use of the machine")
+			p.row("MFU", r.MFU.Source)
+		}
 		return
 	}
 	p.section("Use of the machine")

@@ -256,7 +256,9 @@ func regionText(r *bench.Record) string {
 
 func engineText(e bench.Engine) string {
 	threads := given(e.Threads > 0, plural(int64(e.Threads), "thread"))
-	if e.Workers > 0 && e.Intra > 0 {
+	if len(e.Devices) > 0 {
+		threads = join(", ", plural(int64(e.Workers), "stream"), given(e.Feeders > 0, plural(int64(e.Feeders), "tokenizing thread")))
+	} else if e.Workers > 0 && e.Intra > 0 {
 		threads += fmt.Sprintf(" (%s × %d)", plural(int64(e.Workers), "worker"), e.Intra)
 	}
 	return join(", ", strings.TrimSpace(e.Backend+" "+e.Version), e.Device, threads,

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"os"
@@ -15,7 +16,11 @@ import (
 	"sync"
 	"testing"
 
+	"encbench/bench"
+	"encbench/bench/assets"
+	"encbench/bench/assets/assettest"
 	"encbench/cuda/cudatest"
+	"encbench/engine/ort/orttest"
 	"encbench/kernels"
 )
 
@@ -91,6 +96,103 @@ func deviceVectors(t *testing.T) {
 	}
 	putVectors(t, "docs.npy", 24, values(24*700)...)
 	putVectors(t, "queries.npy", 24, values(24*20)...)
+}
+
+// provided is the environment of an ONNX Runtime with a CUDA provider.
+func provided(t *testing.T) []string {
+	t.Helper()
+	needAll(t)
+	s, err := assets.Open("", assets.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	real, err := s.Lookup("onnxruntime")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lib, err := orttest.Double()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{orttest.RealKey + "=" + real.Path, "ENCBENCH_ORT_LIBRARY=" + lib, "ENCBENCH_FAKE_DEVICES=2"}
+}
+
+// A measurement on devices has a record with a table of them, each through the gate.
+func TestDeviceSpeed(t *testing.T) {
+	env := provided(t)
+	speed := strings.Fields("speed --sample 8 --repeats 3 --min-time 0s --batch-size 2 --threads 1 --format json")
+	r := start(t, env, append(speed, "--device", "cpu,cuda:1,cuda:0,1", "--dtype", "float32,tf32,float16")...)
+	if r.code != 2 || !strings.Contains(r.stderr, "--dtype tf32 is a way of CUDA devices") {
+		t.Errorf("tf32 on the processor: exit %d, %s", r.code, r.stderr)
+	}
+	r = start(t, env, append(speed, "--device", "cuda:1,cuda:0,1", "--dtype", "tf32,float16")...)
+	if r.code != 0 {
+		t.Fatalf("exit %d: %s", r.code, r.stderr)
+	}
+	var records []bench.Record
+	for dec := json.NewDecoder(strings.NewReader(r.stdout)); dec.More(); {
+		var one []bench.Record
+		if err := dec.Decode(&one); err != nil {
+			t.Fatal(err)
+		}
+		records = append(records, one...)
+	}
+	if len(records) != 4 {
+		t.Fatalf("%d records, want 4", len(records))
+	}
+	for i, rec := range records {
+		e := rec.Engine
+		want := []struct{ device, dtype string }{{"cuda:1", "tf32"}, {"cuda:1", "float16"}, {"cuda:0,1", "tf32"}, {"cuda:0,1", "float16"}}[i]
+		if e.Device != want.device || e.Engaged != want.dtype || e.Requested != want.dtype || rec.Protocol.DType != want.dtype {
+			t.Errorf("record %d: %s, %s asked for, %s engaged, protocol %s; want %+v", i, e.Device, e.Requested, e.Engaged, rec.Protocol.DType, want)
+		}
+		rows, names := int64(0), []string{}
+		for _, d := range e.Devices {
+			rows, names = rows+d.Rows, append(names, d.Name)
+			if !d.Fake || d.MinCosine < 0.99 || d.Capability != "9.0" || d.BusyS <= 0 || d.Peak != 0 {
+				t.Errorf("record %d: device %+v", i, d)
+			}
+		}
+		if strings.Join(names, " ") != map[string]string{"cuda:1": "cuda:1", "cuda:0,1": "cuda:0 cuda:1"}[e.Device] {
+			t.Errorf("record %d: devices %v", i, names)
+		}
+		var timed int64
+		for _, s := range rec.Samples {
+			timed += s.Chunks
+		}
+		if len(rec.Samples) != 3 || rows != timed || !rec.Accuracy.Passed || rec.MFU.Peak != 0 || rec.MFU.Source == "" || rec.Rates.Chunks.Median <= 0 {
+			t.Errorf("record %d: %d samples, %d rows of %d, passed %v, %+v", i, len(rec.Samples), rows, timed, rec.Accuracy.Passed, rec.MFU)
+		}
+		if !slices.ContainsFunc(rec.Verdict.Reasons, func(s string) bool { return strings.Contains(s, "is a driver of tests") }) {
+			t.Errorf("record %d may be published: %v", i, rec.Verdict.Reasons)
+		}
+	}
+}
+
+// What goes wrong on a device ends a measurement with the device's name and the reason,
+// and the record of what was measured.
+func TestDeviceSpeedFaults(t *testing.T) {
+	env := provided(t)
+	t.Chdir(t.TempDir())
+	speed := strings.Fields("speed --sample 8 --repeats 3 --min-time 0s --batch-size 2 --threads 1 --device cuda:0,1")
+	for _, c := range []struct {
+		name string
+		env  []string
+		args string
+		code int
+		want string
+	}{
+		{"no provider", []string{"ENCBENCH_ORT_LIBRARY=", "ENCBENCH_CACHE=" + t.TempDir(), "ENCBENCH_MODEL_DIR=" + assettest.Need(t, "all-minilm-l6-v2")}, "", 1, "encoding on a CUDA device needs ONNX Runtime's CUDA provider, which is not here: run `encbench assets get cuda12`"},
+		{"provider for the processor alone", []string{"ENCBENCH_ORT_LIBRARY=" + strings.TrimPrefix(env[0], orttest.RealKey+"=")}, "", 1, "CUDA provider"},
+		{"out of memory", []string{"ENCBENCH_FAKE_FAIL=cuMemAlloc_v2:2:2"}, "", 1, "2 CUDA_ERROR_OUT_OF_MEMORY"},
+		{"int8", nil, "--dtype int8", 2, "int8 layers are for the processor: on a CUDA device use --dtype float16, bfloat16, tf32 or float32, or --device cpu"},
+		{"lost", []string{"ENCBENCH_FAKE_FAIL=copy-in:40:700"}, "", 1, "700 CUDA_ERROR_ILLEGAL_ADDRESS"},
+	} {
+		r := start(t, append(slices.Clone(env), c.env...), append(slices.Clone(speed), strings.Fields(c.args)...)...)
+		if r.code != c.code || !strings.Contains(r.stderr, c.want) {
+			t.Errorf("%s: exit %d, %q; want %d, %q", c.name, r.code, r.stderr, c.code, c.want)
+		}
+	}
 }
 
 // A search on devices gives the bytes of one on the processor.

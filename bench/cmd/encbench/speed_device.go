@@ -22,6 +22,12 @@ func (s *speedRun) openDevices(ctx context.Context, a *arm) error {
 	}
 	a.run = run
 	a.Encoder, a.Devices = enc, enc.use
+	for i, replica := range enc.replicas {
+		a.Replicas = append(a.Replicas, replica)
+		for _, text := range replica.Warnings() {
+			a.warnings = append(a.warnings, bench.Warning{Code: "device-memory", Text: deviceName(run.place.cuda[i]) + ": " + text})
+		}
+	}
 	r.Cold.Import, r.Cold.SessionCreate = enc.graph.Seconds(), enc.create.Seconds()
 	u := "auto"
 	if c.ubatch > 0 {
