@@ -74,6 +74,18 @@ func deviceFacts(e bench.Engine) []ledger {
 	return append(out, ledger{"CUDA is off", strings.TrimPrefix(e.DeviceNote, "CUDA is off: ")})
 }
 
+// DeviceFacts are the rows that say on which devices an engine ran, and where it might
+// have and did not why; none on the processor of a machine without CUDA.
+func DeviceFacts(e bench.Engine) [][2]string {
+	var out [][2]string
+	for _, l := range deviceFacts(e) {
+		if l.text != "" {
+			out = append(out, [2]string{l.name, strings.ReplaceAll(l.text, gap, " ")})
+		}
+	}
+	return out
+}
+
 var deviceColumns = []column{{"Devices", false}, {"chunks", true}, {"chunks/s busy", true}, {"busy", true}, {"idle", true}, {"to device", true}, {"from device", true}, {"copies hidden", true}, {"1 − cosine", true}}
 
 func deviceRows(e bench.Engine) [][]string {

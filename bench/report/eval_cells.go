@@ -151,7 +151,7 @@ func evalFacts(r *eval.Record) []ledger {
 	if p.Dim < p.EncoderDim {
 		dim = fmt.Sprintf("the first %d of %d values, brought to length one again", p.Dim, p.EncoderDim)
 	}
-	return []ledger{
+	facts := []ledger{
 		{"model", modelText(r.Model)},
 		{"prompts", promptText("query", p.Query) + "; " + promptText("document", p.Document)},
 		{"length", length},
@@ -160,8 +160,8 @@ func evalFacts(r *eval.Record) []ledger {
 		{"averages", p.Convention},
 		{"intervals", fmt.Sprintf("95 %%, %s, seed %d", plural(int64(p.Resamples), "resample"), p.Seed)},
 		{"engine", join(", ", engineText(r.Engine), r.Engine.HowRun)},
-		{"accuracy", accuracyLine(r.Accuracy)},
 	}
+	return append(append(facts, deviceFacts(r.Engine)...), ledger{"accuracy", accuracyLine(r.Accuracy)})
 }
 
 func poolText(p eval.Pool) string {

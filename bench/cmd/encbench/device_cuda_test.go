@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -19,6 +20,7 @@ import (
 	"encbench/bench"
 	"encbench/bench/assets"
 	"encbench/bench/assets/assettest"
+	"encbench/bench/eval"
 	"encbench/cuda/cudatest"
 	"encbench/engine/ort/orttest"
 	"encbench/kernels"
@@ -166,6 +168,81 @@ func TestDeviceSpeed(t *testing.T) {
 		if !slices.ContainsFunc(rec.Verdict.Reasons, func(s string) bool { return strings.Contains(s, "is a driver of tests") }) {
 			t.Errorf("record %d may be published: %v", i, rec.Verdict.Reasons)
 		}
+	}
+}
+
+// An evaluation on devices has the values of one on the processor, and its stores search
+// there.
+func TestDeviceEval(t *testing.T) {
+	env := provided(t)
+	run := strings.Fields("eval --data techdocs-qa --docs 50 --queries 12 --batch-size 16 --measures nDCG@10 --store float16,int8 --format json")
+	value := func(device string) (eval.Record, []float64) {
+		r := start(t, env, append(run, "--device", device)...)
+		if r.code != 0 {
+			t.Fatalf("%s: exit %d: %s", device, r.code, r.stderr)
+		}
+		var rec eval.Record
+		if err := json.Unmarshal([]byte(r.stdout), &rec); err != nil {
+			t.Fatal(err)
+		}
+		values := []float64{rec.Collections[0].Values[0].Mean}
+		for _, s := range rec.Collections[0].Stores {
+			if s.Store != eval.StoreFloat32 {
+				values = append(values, s.Differences[0].Diff)
+			}
+		}
+		return rec, values
+	}
+	_, want := value("cpu")
+	rec, got := value("cuda:0,1")
+	if len(want) != 3 || len(got) != 3 {
+		t.Fatalf("values %v on devices, %v on the processor", got, want)
+	}
+	for i := range want {
+		if math.Abs(got[i]-want[i]) > 1e-3 {
+			t.Errorf("values %v on devices, %v on the processor", got, want)
+		}
+	}
+	if e := rec.Engine; e.Device != "cuda:0,1" || len(e.Devices) != 2 || e.Devices[1].MinCosine < 0.999 || e.Engaged != "float32" || rec.Model.Computed != "float32" {
+		t.Errorf("engine %+v", e)
+	}
+	r := start(t, append(env, "ENCBENCH_CUDA_DRIVER=/none.so", "ENCBENCH_ORT_LIBRARY="), strings.Fields("eval --data techdocs-qa --docs 20 --queries 5 --measures nDCG@10")...)
+	if r.code != 0 || !strings.Contains(r.stdout, "CUDA is off") || !strings.Contains(r.stdout, "no CUDA driver: /none.so") {
+		t.Errorf("no driver: exit %d, %s\n%s", r.code, r.stderr, r.stdout)
+	}
+}
+
+// A reranker's order on devices is that on the processor.
+func TestDeviceRerank(t *testing.T) {
+	env := provided(t)
+	if _, err := buildStock(); err != nil { // before the test leaves its folder
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	writeLabelled(t)
+	writeReranker(t, "reranker")
+	writeFirstStage(t)
+	run := strings.Fields("rerank --model reranker --data labelled.jsonl --run first.run --batch-size 4 --run-out")
+	for _, device := range []string{"cpu", "cuda:0,1"} {
+		out := strings.NewReplacer(":", "", ",", "").Replace(device) + ".run"
+		r := start(t, env, append(append(slices.Clone(run), out), "--device", device)...)
+		if r.code != 0 || !strings.Contains(r.stdout, device) {
+			t.Fatalf("%s: exit %d: %s\n%s", device, r.code, r.stderr, r.stdout)
+		}
+	}
+	order := func(name string) (ids []string) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			f := strings.Fields(line)
+			ids = append(ids, f[0]+" "+f[2])
+		}
+		return ids
+	}
+	if a, b := order("cpu.run"), order("cuda01.run"); !slices.Equal(a, b) || len(a) < 10 {
+		t.Errorf("orders\n%v\n%v", a, b)
 	}
 }
 

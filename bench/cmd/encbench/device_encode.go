@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"encbench/bench"
@@ -179,6 +180,31 @@ func (d deviceRun) describe(ctx context.Context) []bench.Device {
 	return out
 }
 
+// engine describes an encoder on devices; threads tokenize for it.
+func (e *deviceEncoder) engine(ctx context.Context, rt *ort.Runtime, sha string, d deviceRun, requested string, threads int) bench.Engine {
+	u := "auto"
+	if d.ubatch > 0 {
+		u = fmt.Sprint(d.ubatch)
+	}
+	return bench.Engine{
+		Backend: "onnxruntime", Version: rt.Version, Library: filepath.Base(rt.Path), LibrarySHA256: sha,
+		Device: d.place.name, Devices: d.describe(ctx), Requested: requested, Engaged: d.engaged,
+		Threads: threads, Workers: len(e.replicas) * ort.DeviceSessions, Intra: 1,
+		UBatch: u, HowRun: d.howRun(), Optimization: "all", Slots: e.Slots(),
+	}
+}
+
+// warnings are those of opening the replicas.
+func (e *deviceEncoder) warnings(d deviceRun) []bench.Warning {
+	var out []bench.Warning
+	for i, r := range e.replicas {
+		for _, text := range r.Warnings() {
+			out = append(out, bench.Warning{Code: "device-memory", Text: deviceName(d.place.cuda[i]) + ": " + text})
+		}
+	}
+	return out
+}
+
 // use is what each replica did since it was opened.
 func (e *deviceEncoder) use() []bench.DeviceUse {
 	var out []bench.DeviceUse
@@ -189,29 +215,32 @@ func (e *deviceEncoder) use() []bench.DeviceUse {
 }
 
 // gate holds every replica against the reference: a second device that gives zeros must
-// not hide behind the first. It gives the worst outcome, and the least cosine of each.
-func (e *deviceEncoder) gate(ctx context.Context, a *app, d deviceRun) (worst bench.Accuracy, each []float64, first time.Duration, err error) {
+// not hide behind the first. It gives the worst outcome, and puts the least cosine of each
+// into devices, where those are given.
+func (e *deviceEncoder) gate(ctx context.Context, a *app, d deviceRun, devices []bench.Device) (worst bench.Accuracy, first time.Duration, err error) {
 	refs, from, err := a.references(ctx, d.model, min(d.longest, d.model.maxPositions()))
 	if err != nil {
-		return worst, nil, 0, err
+		return worst, 0, err
 	}
 	limits := bench.DeviceLimits(d.engaged, d.model.reranks())
 	for i, r := range e.replicas {
 		acc, took, err := bench.Gate(ctx, r, refs, from, limits)
 		name := deviceName(d.place.cuda[i])
 		if err != nil {
-			return worst, nil, 0, fmt.Errorf("%s: %w", name, err)
+			return worst, 0, fmt.Errorf("%s: %w", name, err)
 		}
 		if acc.Error != "" {
 			acc.Error = name + ": " + acc.Error
 		}
 		first = max(first, took)
-		each = append(each, acc.Min)
+		if devices != nil {
+			devices[i].MinCosine = acc.Min
+		}
 		if i == 0 || worst.Passed && (!acc.Passed || acc.Min < worst.Min) {
 			worst = acc
 		}
 	}
-	return worst, each, first, nil
+	return worst, first, nil
 }
 
 // utilization is the peak that a run is a share of: that of the type that its products

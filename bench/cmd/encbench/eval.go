@@ -30,6 +30,7 @@ type evalRun struct {
 	tokens, queryTokens int
 	rt                  *ort.Runtime
 	encoder             engine.Encoder
+	place               place
 	inputs              []eval.Input
 	datasets            []*dataset // parallel to inputs; nil for one that cannot be read
 	runs                map[string]*runFile

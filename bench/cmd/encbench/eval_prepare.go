@@ -17,6 +17,7 @@ import (
 	"encbench/engine/binary"
 	"encbench/engine/cpu"
 	"encbench/engine/feed"
+	"encbench/engine/gpu"
 	"encbench/engine/ort"
 )
 
@@ -49,7 +50,7 @@ func (e *evalRun) openCollections(ctx context.Context) error {
 
 // openModel loads the model, resolves its length and its prompts.
 func (e *evalRun) openModel(ctx context.Context) (err error) {
-	opt := modelOptions{name: e.evalFlags.model, pooling: e.pooling, dtype: e.dtype}
+	opt := modelOptions{name: e.evalFlags.model, pooling: e.pooling, dtype: weightsOf(e.dtype)}
 	if e.fs.Changed("doc-prompt") {
 		opt.prompt = &e.docPrompt
 	}
@@ -157,6 +158,15 @@ func (e *evalRun) lengths() error {
 
 // openEncoder creates the session and gates it: wrong vectors have no values.
 func (e *evalRun) openEncoder(ctx context.Context) (err error) {
+	if e.place, err = placeOf(e.device); err != nil {
+		return err
+	}
+	if len(e.place.cuda) > 0 {
+		return e.openDevices(ctx)
+	}
+	if err := checkProcessor(e.dtype); err != nil {
+		return err
+	}
 	if e.rt, err = e.app.runtime(ctx, e.ortLibrary); err != nil {
 		return err
 	}
@@ -178,7 +188,7 @@ func (e *evalRun) openEncoder(ctx context.Context) (err error) {
 	}
 	e.base.Engine = bench.Engine{
 		Backend: "onnxruntime", Version: e.rt.Version, Library: filepath.Base(e.rt.Path), LibrarySHA256: sha,
-		Device: "cpu", Threads: e.threads, Workers: layout.Workers, Intra: layout.Intra,
+		Device: "cpu", DeviceNote: e.place.note, Threads: e.threads, Workers: layout.Workers, Intra: layout.Intra,
 		UBatch: "auto", HowRun: layout.String(), Optimization: "all", ActivationBits: e.model.activationBits(),
 		Slots: e.encoder.Slots(), Feeders: e.threads,
 	}
@@ -186,6 +196,44 @@ func (e *evalRun) openEncoder(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	return e.passed(acc)
+}
+
+// openDevices is openEncoder on devices.
+func (e *evalRun) openDevices(ctx context.Context) error {
+	engaged, err := e.model.engaged(e.dtype)
+	if err != nil {
+		return err
+	}
+	if e.rt, err = e.app.cudaRuntime(e.ortLibrary); err != nil {
+		return err
+	}
+	sha, err := fileSHA256(e.rt.Path)
+	if err != nil {
+		return err
+	}
+	run := deviceRun{model: e.model, place: e.place, engaged: engaged, limit: feed.Limit{Rows: e.batch}, longest: max(e.tokens, e.queryTokens)}
+	if err := e.admit(ctx, ort.Plan(e.threads, e.batch, 0), run.longest); err != nil {
+		return err
+	}
+	enc, err := run.open(e.rt)
+	if err != nil {
+		return err
+	}
+	e.encoder = enc
+	e.base.Engine = enc.engine(ctx, e.rt, sha, run, e.dtype, e.threads)
+	e.base.Engine.Feeders = e.threads
+	e.base.Warnings = append(e.base.Warnings, enc.warnings(run)...)
+	e.model.facts.Computed = engaged
+	acc, _, err := enc.gate(ctx, e.app, run, e.base.Engine.Devices)
+	if err != nil {
+		return err
+	}
+	return e.passed(acc)
+}
+
+// passed takes the outcome of the gate: what fails it has no values.
+func (e *evalRun) passed(acc bench.Accuracy) error {
 	e.base.Accuracy = acc
 	if !acc.Passed {
 		return fmt.Errorf("accuracy gate failed, so there are no values: %s\nCompared with %s. Check the model with `encbench model verify`", acc.Error, acc.Reference)
@@ -196,7 +244,7 @@ func (e *evalRun) openEncoder(ctx context.Context) (err error) {
 // admit predicts the memory of the evaluation, which must fit: the encoder and the
 // vectors of the largest collection.
 func (e *evalRun) admit(ctx context.Context, layout ort.Layout, longest int) (err error) {
-	p := &memoryPlan{encoders: []plannedEncoder{{model: e.model, layout: layout, longest: longest, limit: feed.Limit{Rows: e.batch}, feeders: e.threads}}}
+	p := &memoryPlan{encoders: []plannedEncoder{{model: e.model, layout: layout, longest: longest, limit: feed.Limit{Rows: e.batch}, feeders: e.threads, devices: len(e.place.cuda)}}}
 	p.advice.runs = "a smaller --max-tokens or --chunk, or fewer --threads"
 	p.advice.batches = "a smaller --batch-size"
 	p.advice.vectors = "a smaller --docs, or fewer --store"
@@ -217,6 +265,11 @@ func (e *evalRun) admit(ctx context.Context, layout ort.Layout, longest int) (er
 	return err
 }
 
+// deviceStores are those that devices keep.
+var deviceStores = map[eval.Store]engine.Store{
+	eval.StoreFloat32: engine.StoreF32, eval.StoreFloat16: engine.StoreF16, eval.StoreBFloat16: engine.StoreBF16,
+}
+
 // storeBytes is what a vector of dim values takes.
 func storeBytes(store eval.Store, dim int64) int64 {
 	switch store {
@@ -232,8 +285,13 @@ func (e *evalRun) warn(code, advice, format string, args ...any) {
 	e.base.Warnings = append(e.base.Warnings, bench.Warning{Code: code, Text: fmt.Sprintf(format, args...), Advice: advice})
 }
 
-// searcher opens a store on the processor, and says what a vector takes in it.
+// searcher opens a store where the model runs, int8 and binary ones on the processor, and
+// says what a vector takes in it. Results are the same wherever it is.
 func (e *evalRun) searcher(dim int, store eval.Store) (engine.Searcher, int, error) {
+	if kept, ok := deviceStores[store]; ok && len(e.place.cuda) > 0 {
+		s, err := newDeviceSearch(e.place, gpu.Options{Dim: dim, Store: kept, K: e.k}, func(text string) { e.warn("device-memory", "", "%s", text) })
+		return s, int(storeBytes(store, int64(dim))), err
+	}
 	if store == eval.StoreBinary {
 		s, err := binary.New(binary.Options{Dim: dim, Rescore: e.rescore, Threads: e.threads})
 		if err != nil {

@@ -28,6 +28,7 @@ type rerankRun struct {
 	model    *loadedModel
 	tokens   int // of a pair
 	encoder  engine.Encoder
+	place    place
 	inputs   []rerank.Input
 	datasets []*dataset // parallel to inputs
 	targets  []*rerankTarget

@@ -27,7 +27,7 @@ type rerankFlags struct {
 	measures                    string
 	runOut, out, format         string
 	batch, threads              int
-	dtype                       string
+	dtype, device               string
 	seed                        uint64
 	ortLibrary                  string
 
@@ -58,6 +58,7 @@ func defineRerank(fs *pflag.FlagSet) runner {
 	fs.StringVar(&f.out, "out", "", "`FILE` for the record (JSON)")
 	fs.StringVar(&f.format, "format", "text", "`FORMAT` of the report: "+strings.Join(rerankFormats, ", "))
 	fs.IntVar(&f.batch, "batch-size", 64, "`PAIRS` that the encoder is handed at a time")
+	fs.StringVar(&f.device, "device", "auto", deviceHelp)
 	fs.StringVar(&f.dtype, "dtype", dtypeAuto, dtypeHelp)
 	fs.IntVar(&f.threads, "threads", 0, "`N` threads; 0 means every CPU that this process may use")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed `N` of samples, intervals and tests")
@@ -126,6 +127,7 @@ func (f *rerankFlags) check(cpus int) error {
 	errs.threads(&f.threads, cpus)
 	errs.batch(f.batch)
 	errs.addErr(checkDType(f.dtype))
+	errs.addErr(oneDevice(f.device))
 	if !slices.Contains(rerankFormats, f.format) {
 		fault("unknown format %q: %s", f.format, strings.Join(rerankFormats, ", "))
 	}

@@ -22,7 +22,7 @@ import (
 // openModel loads the cross-encoder and resolves how long a pair may be.
 func (e *rerankRun) openModel(ctx context.Context) (err error) {
 	mark := time.Now()
-	if e.model, err = e.app.openModel(ctx, modelOptions{name: e.rerankFlags.model, kind: model.Reranker, dtype: e.dtype}); err != nil {
+	if e.model, err = e.app.openModel(ctx, modelOptions{name: e.rerankFlags.model, kind: model.Reranker, dtype: weightsOf(e.dtype)}); err != nil {
 		return err
 	}
 	m := e.model
@@ -144,6 +144,16 @@ func (e *rerankRun) checkTargets() error {
 // openEncoder creates the session and gates it: wrong logits have neither values nor a
 // rate.
 func (e *rerankRun) openEncoder(ctx context.Context) error {
+	var err error
+	if e.place, err = placeOf(e.device); err != nil {
+		return err
+	}
+	if len(e.place.cuda) > 0 {
+		return e.openDevices(ctx)
+	}
+	if err := checkProcessor(e.dtype); err != nil {
+		return err
+	}
 	rt, err := e.app.runtime(ctx, e.ortLibrary)
 	if err != nil {
 		return err
@@ -153,10 +163,7 @@ func (e *rerankRun) openEncoder(ctx context.Context) error {
 		return err
 	}
 	layout := ort.Plan(e.threads, e.batch, 0).For(e.tokens)
-	p := &memoryPlan{encoders: []plannedEncoder{{model: e.model, layout: layout, longest: e.tokens, limit: feed.Limit{Rows: e.batch}, feeders: e.threads}}}
-	p.advice.runs = "a smaller --max-tokens, or fewer --threads"
-	p.advice.batches = "a smaller --batch-size"
-	if e.base.Memory, err = e.app.admit(ctx, p); err != nil {
+	if err := e.admit(ctx, layout); err != nil {
 		return err
 	}
 	mark := time.Now()
@@ -173,7 +180,7 @@ func (e *rerankRun) openEncoder(ctx context.Context) error {
 	e.encoder, cold.SessionCreate = enc, enc.CreateTime().Seconds()
 	e.base.Engine = bench.Engine{
 		Backend: "onnxruntime", Version: rt.Version, Library: filepath.Base(rt.Path), LibrarySHA256: sha,
-		Device: "cpu", Threads: e.threads, Workers: layout.Workers, Intra: layout.Intra,
+		Device: "cpu", DeviceNote: e.place.note, Threads: e.threads, Workers: layout.Workers, Intra: layout.Intra,
 		UBatch: "auto", HowRun: layout.String(), Optimization: "all", ActivationBits: e.model.activationBits(),
 		Slots: enc.Slots(), Feeders: e.threads,
 	}
@@ -181,6 +188,56 @@ func (e *rerankRun) openEncoder(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return e.passed(acc, first)
+}
+
+// admit predicts the memory, which must fit.
+func (e *rerankRun) admit(ctx context.Context, layout ort.Layout) (err error) {
+	p := &memoryPlan{encoders: []plannedEncoder{{model: e.model, layout: layout, longest: e.tokens, limit: feed.Limit{Rows: e.batch}, feeders: e.threads, devices: len(e.place.cuda)}}}
+	p.advice.runs = "a smaller --max-tokens, or fewer --threads"
+	p.advice.batches = "a smaller --batch-size"
+	e.base.Memory, err = e.app.admit(ctx, p)
+	return err
+}
+
+// openDevices is openEncoder on devices.
+func (e *rerankRun) openDevices(ctx context.Context) error {
+	engaged, err := e.model.engaged(e.dtype)
+	if err != nil {
+		return err
+	}
+	rt, err := e.app.cudaRuntime(e.ortLibrary)
+	if err != nil {
+		return err
+	}
+	sha, err := fileSHA256(rt.Path)
+	if err != nil {
+		return err
+	}
+	if err := e.admit(ctx, ort.Plan(e.threads, e.batch, 0)); err != nil {
+		return err
+	}
+	run := deviceRun{model: e.model, place: e.place, engaged: engaged, limit: feed.Limit{Rows: e.batch}, longest: e.tokens}
+	enc, err := run.open(rt)
+	if err != nil {
+		return err
+	}
+	cold := &e.base.Cold
+	e.encoder, cold.Import, cold.SessionCreate = enc, enc.graph.Seconds(), enc.create.Seconds()
+	e.base.Engine = enc.engine(ctx, rt, sha, run, e.dtype, e.threads)
+	e.base.Engine.Feeders = e.threads
+	e.base.Warnings = append(e.base.Warnings, enc.warnings(run)...)
+	e.base.Model.Computed = engaged
+	acc, first, err := enc.gate(ctx, e.app, run, e.base.Engine.Devices)
+	if err != nil {
+		return err
+	}
+	return e.passed(acc, first)
+}
+
+// passed takes the outcome of the gate: what fails it has neither values nor a rate.
+func (e *rerankRun) passed(acc bench.Accuracy, first time.Duration) error {
+	cold := &e.base.Cold
 	cold.FirstRun = first.Seconds()
 	cold.Total = cold.ModelLoad + cold.Import + cold.SessionCreate + cold.FirstRun
 	e.base.Accuracy = acc

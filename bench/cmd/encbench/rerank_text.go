@@ -178,7 +178,7 @@ func stageTable(c *rerank.Collection) *textTable {
 // rerankFacts say what was run.
 func rerankFacts(r *rerank.Record) [][2]string {
 	p := r.Protocol
-	return [][2]string{
+	facts := [][2]string{
 		{"model", modelFact(r.Model)},
 		{"pairs", p.Template},
 		{"length", p.Truncation},
@@ -187,9 +187,9 @@ func rerankFacts(r *rerank.Record) [][2]string {
 		{"averages", where(!r.Model.Synthetic, p.Convention)},
 		{"intervals", fmt.Sprintf("95 %%, %s resamples, seed %d; of rates over windows of consecutive batches", bench.Thousands(int64(p.Resamples)), p.Seed)},
 		{"engine", engineFact(r.Engine)},
-		{"accuracy", accuracyFact(r.Accuracy)},
-		{"cold start", coldFact(r.Cold)},
 	}
+	facts = append(facts, report.DeviceFacts(r.Engine)...)
+	return append(facts, [2]string{"accuracy", accuracyFact(r.Accuracy)}, [2]string{"cold start", coldFact(r.Cold)})
 }
 
 // modelFact names a model.

@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"path/filepath"
 
 	"encbench/bench"
-	"encbench/engine/ort"
 )
 
 // openDevices is openEncoder for a configuration on devices.
@@ -22,23 +19,12 @@ func (s *speedRun) openDevices(ctx context.Context, a *arm) error {
 	}
 	a.run = run
 	a.Encoder, a.Devices = enc, enc.use
-	for i, replica := range enc.replicas {
+	for _, replica := range enc.replicas {
 		a.Replicas = append(a.Replicas, replica)
-		for _, text := range replica.Warnings() {
-			a.warnings = append(a.warnings, bench.Warning{Code: "device-memory", Text: deviceName(run.place.cuda[i]) + ": " + text})
-		}
 	}
+	a.warnings = append(a.warnings, enc.warnings(run)...)
 	r.Cold.Import, r.Cold.SessionCreate = enc.graph.Seconds(), enc.create.Seconds()
-	u := "auto"
-	if c.ubatch > 0 {
-		u = fmt.Sprint(c.ubatch)
-	}
-	r.Engine = bench.Engine{
-		Backend: "onnxruntime", Version: s.rt.Version, Library: filepath.Base(s.rt.Path), LibrarySHA256: s.rtSHA,
-		Device: c.device, Devices: run.describe(ctx), Requested: c.dtype, Engaged: run.engaged,
-		Threads: c.threads, Workers: len(enc.replicas) * ort.DeviceSessions, Intra: 1,
-		UBatch: u, HowRun: run.howRun(), Optimization: "all", Slots: enc.Slots(),
-	}
+	r.Engine = enc.engine(ctx, s.rt, s.rtSHA, run, c.dtype, c.threads)
 	r.Protocol.DType, r.Model.Computed = run.engaged, run.engaged
 	if c.region != bench.RegionEncode {
 		r.Engine.Feeders = c.threads
@@ -54,12 +40,12 @@ func (s *speedRun) deviceRun(c config, m *loadedModel) (deviceRun, error) {
 
 // gateDevices is gate for a configuration on devices.
 func (s *speedRun) gateDevices(ctx context.Context, a *arm) error {
-	acc, each, first, err := a.Encoder.(*deviceEncoder).gate(ctx, s.app, a.run)
+	acc, first, err := a.Encoder.(*deviceEncoder).gate(ctx, s.app, a.run, a.Record.Engine.Devices)
 	if err != nil {
 		return err
 	}
-	for i, cosine := range each {
-		a.Record.Engine.Devices[i].MinCosine = cosine
+	if err := s.app.retrievalOf(ctx, a.model, s.rt, &acc); err != nil {
+		return err
 	}
 	return a.passed(acc, first)
 }

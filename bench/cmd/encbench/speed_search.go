@@ -153,7 +153,7 @@ func (s *speedRun) openTrial(ctx context.Context, c config, m *loadedModel, firs
 			return nil, err
 		}
 		enc, gate = e, func() (bench.Accuracy, error) {
-			acc, _, _, err := e.gate(ctx, s.app, run)
+			acc, _, err := e.gate(ctx, s.app, run, nil)
 			return acc, err
 		}
 	} else {
