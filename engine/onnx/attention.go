@@ -26,7 +26,9 @@ func (e *encoder) attention(name string, a model.Attention, r reach, states stri
 	p := e.project(name, a, r, states)
 	var mix string
 	switch form := formOf(a, r); {
-	case e.opt.Plain || form == plainForm || form == causalForm && e.opt.Device:
+	case e.cuda && !e.opt.Plain:
+		mix = e.onDevice(name, a, r, p)
+	case e.opt.Plain || form == plainForm:
 		mix = e.plain(name, a, r, p)
 	case form == blockedForm && e.opt.DenseWindows:
 		mix = e.dense(name, a, r, e.shared(name, a, p), e.band(a, 0))

@@ -12,7 +12,7 @@ const (
 	InputIDs     = "input_ids" // int32 [rows, len]
 	InputLengths = "lengths"   // int32 [rows], only with Options.Mask
 	InputTypes   = "types"     // int32 [rows, len], only with Options.Types
-	Output       = "embedding" // [rows, dim], float32 or Options.Elem; of a reranker logits, [rows, 1]
+	Output       = "embedding" // float32 [rows, dim]; of a reranker logits, [rows, 1]
 )
 
 // ExternalFolderKey is the session option that tells ONNX Runtime where the
@@ -42,17 +42,21 @@ type Options struct {
 	// over all pairs of tokens and Softmax, as most exported graphs do: the twin that
 	// the other forms are tested against.
 	Plain bool
-	// Device keeps to operators that ONNX Runtime's CUDA provider has for float32, in
-	// the releases with either major version of CUDA: GroupQueryAttention is of 16 bits
-	// there, and LpNormalization came late.
-	Device bool
-	// Products is the type whose numbers the products with weights are made of, Float16
-	// or BFloat16, for devices that are faster at them: states are rounded to it before
-	// each, and products after. Everything between is float32. 0 is Float32.
-	Products ElemType
-	// Elem is the type of the output: the vectors are rounded to it at the end of the
-	// graph. 0 is Float32.
-	Elem ElemType
+	// Target is what the graph is written for: the zero value is a CPU.
+	Target Target
+	// Compute is the type of weights and states with CUDA: Float32 (also 0), Float16 or
+	// BFloat16. A CPU's graph computes in float32.
+	Compute ElemType
+	// Result is the type of Output with CUDA: Float32 (also 0), Float16 or BFloat16.
+	// The conversion is the graph's last operator, so that what a run writes can be a
+	// block of rows of a search in that type.
+	Result ElemType
+	// Rows and Length fix the shape of the inputs with CUDA, both or none: what follows
+	// from the shape alone is then computed when the graph is loaded.
+	Rows, Length int
+	// Rounded makes the twin of a CUDA graph for processors without its types: all
+	// values are float32, rounded to the type that they would have after every operator.
+	Rounded bool
 	// ActivationBits are the bits that the layers of an int8 checkpoint round
 	// activations to: ActivationBits8, or ActivationBits7 on processors that need
 	// it. 0 is 8.
@@ -77,41 +81,36 @@ type Options struct {
 // instead of the product the same; SkipSimplifiedLayerNormalization as the adder
 // 1.5 ms slower.
 func Build(m *model.Model, opt Options) ([]byte, error) {
-	g, err := written(m, opt)
-	if err != nil {
-		return nil, err
+	if err := opt.check(); err != nil {
+		return nil, fmt.Errorf("build graph of %s: %w", m.Name, err)
 	}
-	inputs := []message{valueInfo(InputIDs, Int32, Dim{Name: "rows"}, Dim{Name: "len"})}
-	if opt.Mask {
-		inputs = append(inputs, valueInfo(InputLengths, Int32, Dim{Name: "rows"}))
+	opt.Compute, opt.Result = cmp.Or(opt.Compute, Float32), cmp.Or(opt.Result, Float32)
+	g := &graph{m: m, activationBits: cmp.Or(opt.ActivationBits, ActivationBits8), seen: map[string]bool{}, compute: opt.Compute, cuda: opt.Target == CUDA}
+	if opt.Rounded {
+		g.elems = map[string]ElemType{InputIDs: Int32, InputLengths: Int32, InputTypes: Int32}
 	}
-	if opt.Types {
-		inputs = append(inputs, valueInfo(InputTypes, Int32, Dim{Name: "rows"}, Dim{Name: "len"}))
-	}
-	outputs := []message{valueInfo(Output, cmp.Or(opt.Elem, Float32), Dim{Name: "rows"}, Dim{Size: int64(m.Dim())})}
-	return g.bytes(inputs, outputs), nil
-}
-
-// Shapes names the nodes of a built graph that compute nothing but sizes and positions:
-// their inputs are shapes and whole numbers of the graph itself. A runtime that keeps
-// them on the host while the rest is on a device moves nothing of weight.
-func Shapes(m *model.Model, opt Options) ([]string, error) {
-	g, err := written(m, opt)
-	if err != nil {
-		return nil, err
-	}
-	return g.shapes, nil
-}
-
-// written is the graph with all of its nodes.
-func written(m *model.Model, opt Options) (*graph, error) {
-	g := &graph{m: m, activationBits: cmp.Or(opt.ActivationBits, ActivationBits8), products: opt.Products, seen: map[string]bool{}}
 	e := encoder{graph: g, m: m, opt: opt, reach: reaches(m)}
 	e.write()
 	if g.err != nil {
 		return nil, fmt.Errorf("build graph of %s: %w", m.Name, g.err)
 	}
-	return g, nil
+	rows, length := Dim{Name: "rows"}, Dim{Name: "len"}
+	if opt.Rows > 0 {
+		rows, length = Dim{Size: int64(opt.Rows)}, Dim{Size: int64(opt.Length)}
+	}
+	result := opt.Result
+	if opt.Rounded {
+		result = Float32
+	}
+	inputs := []message{valueInfo(InputIDs, Int32, rows, length)}
+	if opt.Mask {
+		inputs = append(inputs, valueInfo(InputLengths, Int32, rows))
+	}
+	if opt.Types {
+		inputs = append(inputs, valueInfo(InputTypes, Int32, rows, length))
+	}
+	outputs := []message{valueInfo(Output, result, rows, Dim{Size: int64(m.Dim())})}
+	return g.bytes(inputs, outputs), nil
 }
 
 // Folder gives the folder that holds the model's weights file itself, links

@@ -206,6 +206,9 @@ func TestBuildListing(t *testing.T) {
 		{"last", "../model/testdata/micro-qwen3-last", Options{}},
 		{"relative", "../model/testdata/micro-mpnet-reranker", Options{}},
 		{"plain", "../model/testdata/micro-modernbert-reranker", Options{Plain: true}},
+		{"cuda-mean-mask", tinyMean, Options{Target: CUDA, Compute: Float16, Result: Float16, Mask: true}},
+		{"cuda-window-mask", "../model/testdata/micro-modernbert-reranker", Options{Target: CUDA, Compute: BFloat16, Mask: true}},
+		{"cuda-last-fixed", "../model/testdata/micro-qwen3-last", Options{Target: CUDA, Compute: Float16, Rows: 2, Length: 16}},
 	} {
 		var b strings.Builder
 		listing(&b, "", read(t, build(t, open(t, c.dir), c.opt)).nodes)
@@ -266,7 +269,7 @@ func TestBuildIsWhole(t *testing.T) {
 	dirs := append(modeltest.Goldens(t), modeltest.Damage(t, tinyMean, modeltest.Fault{DType: model.F16}))
 	for _, dir := range dirs {
 		m := open(t, dir)
-		for _, opt := range []Options{{}, {Mask: true}, {Types: true}, {Mask: true, Types: true}, {Plain: true}, {Mask: true, Plain: true}, {DenseWindows: true}, {Mask: true, DenseWindows: true}} {
+		for _, opt := range append([]Options{{}, {Mask: true}, {Types: true}, {Mask: true, Types: true}, {Plain: true}, {Mask: true, Plain: true}, {DenseWindows: true}, {Mask: true, DenseWindows: true}}, deviceForms()...) {
 			if opt.Types && m.Types() < 2 {
 				continue
 			}
@@ -415,129 +418,6 @@ func TestBuildRefuses(t *testing.T) {
 		want := "build graph of tiny-bert-mean: unsupported by the ONNX graph writer: " + c.want
 		if _, err := Build(&bad, c.opt); !errors.Is(err, ErrUnsupported) || err.Error() != want {
 			t.Errorf("%v\nwant %s", err, want)
-		}
-	}
-}
-
-// Only nodes that compute sizes and positions are named as such: no node of them reads a
-// weight, ids or another value of the rows.
-func TestShapes(t *testing.T) {
-	for _, dir := range []string{"tiny-bert-mean", "micro-modernbert-reranker", "micro-qwen3-last", "micro-mpnet-reranker"} {
-		m, err := model.OpenWith(filepath.Join("../model/testdata", dir), model.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, mask := range []bool{false, true} {
-			shapes, err := Shapes(m, Options{Mask: mask})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !slices.Contains(shapes, "length") {
-				t.Errorf("%s: the length of the rows is not among %v", dir, shapes)
-			}
-			for _, name := range shapes {
-				if strings.HasPrefix(name, "embed.words") || strings.HasSuffix(name, ".act") || strings.HasSuffix(name, ".query") || name == Output || name == "pooled" || name == "pool.real" {
-					t.Errorf("%s: node %s computes more than sizes", dir, name)
-				}
-			}
-		}
-		m.Close()
-	}
-}
-
-// A graph for a device has none of the operators that the CUDA provider lacks.
-func TestDevice(t *testing.T) {
-	for _, dir := range []string{"tiny-bert-mean", "micro-qwen3-last", "micro-modernbert-shards"} {
-		m, err := model.OpenWith(filepath.Join("../model/testdata", dir), model.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer m.Close()
-		plain, err := Build(m, Options{Mask: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		device, err := Build(m, Options{Mask: true, Device: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		lacking := 0
-		for _, op := range []string{"LpNormalization", "GroupQueryAttention"} {
-			if bytes.Contains(device, []byte(op)) {
-				t.Errorf("%s: the graph has the operator %s", dir, op)
-			}
-			lacking += bytes.Count(plain, []byte(op))
-		}
-		if lacking == 0 && m.Normalize {
-			t.Errorf("%s: the graph of the processor has none of them", dir)
-		}
-	}
-}
-
-// The output is cast where another type is asked for, and described as that.
-func TestElem(t *testing.T) {
-	m, err := model.OpenWith("../model/testdata/tiny-bert-mean", model.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
-	same, err := Build(m, Options{Elem: Float32})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if plain, err := Build(m, Options{}); err != nil || !bytes.Equal(same, plain) {
-		t.Errorf("float32 asked for and by default differ: %v", err)
-	}
-	for _, elem := range []ElemType{Float16, BFloat16} {
-		b, err := Build(m, Options{Elem: elem})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for what, want := range map[string][]byte{"cast": []byte("normalized\x12" + "\x09" + Output), "output": valueInfo(Output, elem, Dim{Name: "rows"}, Dim{Size: int64(m.Dim())})} {
-			if !bytes.Contains(b, want) {
-				t.Errorf("%v: the graph has no %s", elem, what)
-			}
-		}
-	}
-}
-
-// Products of another type are between casts of the states and of the product, with the
-// weight as it is stored where it is of that type.
-func TestProducts(t *testing.T) {
-	m, err := model.OpenWith("../model/testdata/tiny-bert-mean", model.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
-	plain, err := Build(m, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if same, err := Build(m, Options{Products: Float32}); err != nil || !bytes.Equal(same, plain) {
-		t.Errorf("float32 asked for and by default differ: %v", err)
-	}
-	products := bytes.Count(plain, []byte("FusedMatMul"))
-	for _, elem := range []ElemType{Float16, BFloat16} {
-		b, err := Build(m, Options{Products: elem})
-		if err != nil {
-			t.Fatal(err)
-		}
-		weights := map[string]bool{}
-		for _, l := range m.Layers {
-			weights[l.FeedForward.Up.Weight+"/"+elem.String()] = true
-		}
-		if n := bytes.Count(b, []byte("FusedMatMul")); n != products || n == 0 {
-			t.Errorf("%v: %d products, expected %d", elem, n, products)
-		}
-		for _, l := range []string{"layer.0.up", "layer.0.attention.query", "layer.1.down"} {
-			if !bytes.Contains(b, []byte(l+".narrow")) || !bytes.Contains(b, []byte(l+".product")) {
-				t.Errorf("%v: %s is no product of that type", elem, l)
-			}
-		}
-		for w := range weights {
-			if !bytes.Contains(b, []byte(w)) {
-				t.Errorf("%v: no weight %s", elem, w)
-			}
 		}
 	}
 }

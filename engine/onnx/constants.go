@@ -65,9 +65,7 @@ func (g *graph) initializer(name string, elem ElemType, dims []int64, raw []byte
 		m.string(tensorName, name)
 		m.bytes(tensorRaw, raw)
 		g.initializers = append(g.initializers, m)
-		if elem == Int64 || elem == Int32 {
-			g.count(name)
-		}
+		g.is(name, elem)
 		return name
 	})
 }

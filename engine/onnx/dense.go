@@ -27,9 +27,24 @@ func (e *encoder) plain(name string, a model.Attention, r reach, p projected) st
 		return e.op(name+what+".heads", "Transpose", []string{split}, attrInts("perm", perm...))
 	}
 	scores := e.op(name+".scores", "MatMul", []string{heads(".query", p.query, 0, 2, 1, 3), heads(".key", p.key, 0, 2, 3, 1)})
-	scores = e.op(name+".scaled", "Mul", []string{scores, e.float(fmt.Sprintf("float.scale.%d", a.HeadDim), float32(scale(a)))})
+	scores = e.op(name+".scaled", "Mul", []string{scores, e.computed(e.float(fmt.Sprintf("float.scale.%d", a.HeadDim), float32(scale(a))))})
 	if e.m.RelativeBias.Table.Weight != "" {
 		scores = e.op(name+".shifted", "Add", []string{scores, e.readBias(name+".relative", r, e.relativeBias())})
+	}
+	scores = e.op(name+".masked", "Add", []string{scores, e.pairMask(name, a, r)})
+	weights := e.op(name+".weights", "Softmax", []string{scores}, attrInt("axis", -1))
+	mix := e.op(name+".mixed", "MatMul", []string{weights, heads(".value", p.value, 0, 2, 1, 3)})
+	joined := e.op(name+".joined", "Transpose", []string{mix}, attrInts("perm", 0, 2, 1, 3))
+	return e.op(name+".mix", "Reshape", []string{joined, e.list(0, 0, int64(a.Heads*a.HeadDim))})
+}
+
+// pairMask is all that hides a key from a query in a layer, [rows or 1, 1, queries, keys].
+func (e *encoder) pairMask(name string, a model.Attention, r reach) string {
+	switch {
+	case e.cuda && r.last:
+		return e.lastWindow(a)
+	case e.cuda && e.opt.Mask:
+		return e.readBias(name, r, e.padded(a))
 	}
 	mask := e.band(a, 0)
 	if e.opt.Mask {
@@ -38,11 +53,7 @@ func (e *encoder) plain(name string, a model.Attention, r reach, p projected) st
 			return e.op(as, "Add", []string{mask, e.where(as+".bias", seen)})
 		})
 	}
-	scores = e.op(name+".masked", "Add", []string{scores, e.readBias(name, r, mask)})
-	weights := e.op(name+".weights", "Softmax", []string{scores}, attrInt("axis", -1))
-	mix := e.op(name+".mixed", "MatMul", []string{weights, heads(".value", p.value, 0, 2, 1, 3)})
-	joined := e.op(name+".joined", "Transpose", []string{mix}, attrInts("perm", 0, 2, 1, 3))
-	return e.op(name+".mix", "Reshape", []string{joined, e.list(0, 0, int64(a.Heads*a.HeadDim))})
+	return e.readBias(name, r, mask)
 }
 
 // band is the mask of a layer over all pairs of tokens, [1, 1, len, len]; of the first
@@ -53,10 +64,15 @@ func (e *encoder) band(a model.Attention, most int) string {
 		if most > 0 {
 			at = e.op(name+".first", "Slice", []string{at, e.list(0), e.list(int64(most))})
 		}
-		ahead := e.op(name+".ahead", "Sub", []string{
-			e.op(name+".keys", "Unsqueeze", []string{at, e.list(0)}), e.op(name+".queries", "Unsqueeze", []string{at, e.list(1)}),
-		})
-		return e.op(name, "Unsqueeze", []string{e.where(name+".bias", e.attended(name, a, ahead)), e.list(0, 1)})
+		return e.op(name, "Unsqueeze", []string{e.where(name+".bias", e.attended(name, a, e.ahead(name, at))), e.list(0, 1)})
+	})
+}
+
+// ahead is how many tokens a key is ahead of a query, for all pairs of the places at,
+// int64 [queries, keys].
+func (e *encoder) ahead(name, at string) string {
+	return e.op(name+".ahead", "Sub", []string{
+		e.op(name+".keys", "Unsqueeze", []string{at, e.list(0)}), e.op(name+".queries", "Unsqueeze", []string{at, e.list(1)}),
 	})
 }
 
@@ -80,6 +96,10 @@ func (e *encoder) attended(name string, a model.Attention, ahead string) string 
 
 // where is 0 where ok and hidden elsewhere.
 func (e *encoder) where(name, ok string) string {
+	if e.cuda {
+		bias := e.op(name+"/float32", "Where", []string{ok, e.float("float.0", 0), e.float("float.hidden", hiddenNarrow)})
+		return e.cast(name, bias, e.compute)
+	}
 	return e.op(name, "Where", []string{ok, e.float("float.0", 0), e.float("float.hidden", hidden)})
 }
 
@@ -103,6 +123,9 @@ func (e *encoder) readBias(name string, r reach, bias string) string {
 // lastBias takes from a bias the query of each row's last token, [rows, heads or 1, 1,
 // len].
 func (e *encoder) lastBias(name, bias string) string {
+	if e.cuda {
+		return e.lastBiasOnDevice(name, bias)
+	}
 	byRow := e.op(name+".rows", "Expand", []string{bias, e.op(name+".shape", "Concat", []string{e.rows(), e.list(1, 1, 1)}, attrInt("axis", 0))})
 	byQuery := e.op(name+".queries", "Transpose", []string{byRow}, attrInts("perm", 0, 2, 1, 3))
 	given := e.op(name+".last", "GatherND", []string{byQuery, e.last()}, attrInt("batch_dims", 1))

@@ -13,6 +13,13 @@
 // windows cost (window.go), and states that the pooling does not take are not computed
 // (reach.go).
 //
+// A graph is written for ONNX Runtime's CPU provider or its CUDA provider (Target), for
+// the latter in float32, float16 or bfloat16, with the output in any of them. Place
+// says where the runtime computes each node, from a table of the provider's kernels, and
+// Capturable whether a run can be captured; DeviceMemory bounds what a session
+// needs. No kernel of CUDA was run to test this: the forms run on the CPU provider, and
+// for what it does not have, bfloat16 above all, rounded twins do.
+//
 // The format is Protocol Buffers; what is needed of it fits in two small files,
 // the writer (wire.go) and the reader (read.go).
 package onnx

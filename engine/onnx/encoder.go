@@ -6,7 +6,8 @@ import (
 	"encbench/engine/model"
 )
 
-// encoder writes the computation of a model. States are float32 [rows, tokens, dim].
+// encoder writes the computation of a model. States are [rows, tokens, dim] in the type
+// that is computed in.
 type encoder struct {
 	*graph
 	m     *model.Model
@@ -38,14 +39,15 @@ func (e *encoder) embed() string {
 	x := e.look("embed.words", em.Word, InputIDs)
 	type0 := ""
 	if em.Type.Weight != "" && !e.opt.Types {
-		type0 = e.op("embed.type0", "Slice", []string{e.weight(em.Type.Weight), e.list(0), e.list(1), e.list(0)})
+		type0 = e.op("embed.type0", "Slice", []string{e.rowsAs(em.Type.Weight, 0, 0, Float32), e.list(0), e.list(1), e.list(0)})
 	}
 	switch {
 	case em.Position.Weight != "":
-		table := e.weight(em.Position.Weight)
+		table := e.rowsAs(em.Position.Weight, 0, 0, Float32)
 		if type0 != "" {
 			table = e.op("embed.table", "Add", []string{table, type0})
 		}
+		table = e.computed(table)
 		end := e.length()
 		if em.FirstPosition > 0 {
 			end = e.op("embed.end", "Add", []string{end, e.list(int64(em.FirstPosition))})
@@ -53,7 +55,7 @@ func (e *encoder) embed() string {
 		positions := e.op("embed.positions", "Slice", []string{table, e.list(int64(em.FirstPosition)), end, e.list(0)})
 		x = e.op("embed.sum", "Add", []string{x, positions})
 	case type0 != "":
-		x = e.op("embed.sum", "Add", []string{x, type0})
+		x = e.op("embed.sum", "Add", []string{x, e.computed(type0)})
 	}
 	if e.opt.Types {
 		x = e.op("embed.typed", "Add", []string{x, e.look("embed.types", em.Type, InputTypes)})
@@ -65,15 +67,19 @@ func (e *encoder) embed() string {
 	return x
 }
 
-// look gives the rows of a table that the ids name. Narrow rows are widened after the
-// look-up, so that a large table stays as it is stored.
+// look gives the rows of a table that the ids name. Rows that are stored as narrow as
+// the type computed in, or narrower, are converted after the look-up, so that a large
+// table stays as it is stored; a wider table is narrowed once, at load.
 func (e *encoder) look(name string, t model.Table, ids string) string {
 	table, elem := e.stored(t.Weight, 0, 0)
-	if elem == Float32 {
+	if elem != e.compute && elem == Float32 {
+		return e.op(name, "Gather", []string{e.weight(t.Weight), ids})
+	}
+	if elem == e.compute {
 		return e.op(name, "Gather", []string{table, ids})
 	}
 	rows := e.op(name+".stored", "Gather", []string{table, ids})
-	return e.op(name, "Cast", []string{rows}, attrInt("to", int64(Float32)))
+	return e.cast(name, rows, e.compute)
 }
 
 // layer gives the states after one block, of the tokens that r says.
@@ -170,12 +176,18 @@ func (e *encoder) norm(name string, n model.Norm, x string) string {
 // length is the number of tokens of a row with its padding, int64 [1]; tokens is
 // the same without a dimension.
 func (e *encoder) length() string {
+	if e.opt.Length > 0 {
+		return e.list(int64(e.opt.Length))
+	}
 	return e.once("length", func(name string) string {
 		return e.op(name, "Shape", []string{InputIDs}, attrInt("start", 1), attrInt("end", 2))
 	})
 }
 
 func (e *encoder) tokens() string {
+	if e.opt.Length > 0 {
+		return e.number(int64(e.opt.Length))
+	}
 	return e.once("tokens", func(name string) string { return e.op(name, "Squeeze", []string{e.length()}) })
 }
 
@@ -187,6 +199,14 @@ func (e *encoder) positions() string {
 }
 
 // rows is the number of rows, int64 [1].
+func (e *encoder) rows() string {
+	if e.opt.Rows > 0 {
+		return e.list(int64(e.opt.Rows))
+	}
+	return e.graph.rows()
+}
+
+// rows is the number of rows of inputs of any shape, int64 [1].
 func (g *graph) rows() string {
 	return g.once("rows", func(name string) string {
 		return g.op(name, "Shape", []string{InputIDs}, attrInt("end", 1))

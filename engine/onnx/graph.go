@@ -2,7 +2,6 @@ package onnx
 
 import (
 	"fmt"
-	"slices"
 
 	"encbench/engine/model"
 )
@@ -14,13 +13,13 @@ const microsoft = "com.microsoft"
 type graph struct {
 	m              *model.Model
 	activationBits int // of int8 layers
-	products       ElemType
 	nodes          []message
 	initializers   []message
 	seen           map[string]bool // tensors that have an initializer
-	whole          map[string]bool // values that are shapes, or whole numbers of the graph
-	shapes         []string        // nodes that compute such
-	err            error           // first fault; later calls do nothing useful
+	cuda           bool
+	compute        ElemType            // of weights and states
+	elems          map[string]ElemType // of values, in a rounded twin; else nil
+	err            error               // first fault; later calls do nothing useful
 }
 
 // attribute is one attribute of a node.
@@ -70,6 +69,14 @@ func (g *graph) node(name, domain, op string, inputs []string, attrs []attribute
 // outputs appends a node with the outputs of the given names, whose own name is that of
 // the first, and gives the names.
 func (g *graph) outputs(names []string, domain, op string, inputs []string, attrs ...attribute) []string {
+	if g.elems != nil {
+		return g.rounded(names, domain, op, inputs, attrs)
+	}
+	return g.emit(names, domain, op, inputs, attrs)
+}
+
+// emit is outputs without the roundings of a twin.
+func (g *graph) emit(names []string, domain, op string, inputs []string, attrs []attribute) []string {
 	var n message
 	n.strings(nodeInput, inputs)
 	n.strings(nodeOutput, names)
@@ -82,21 +89,7 @@ func (g *graph) outputs(names []string, domain, op string, inputs []string, attr
 		n.string(nodeDomain, domain)
 	}
 	g.nodes = append(g.nodes, n)
-	if op == "Shape" || op != "If" && len(inputs) > 0 && !slices.ContainsFunc(inputs, func(in string) bool { return in != "" && !g.whole[in] }) {
-		g.shapes = append(g.shapes, names[0])
-		for _, name := range names {
-			g.count(name)
-		}
-	}
 	return names
-}
-
-// count notes that a value is a shape, or whole numbers of the graph itself.
-func (g *graph) count(name string) {
-	if g.whole == nil {
-		g.whole = map[string]bool{}
-	}
-	g.whole[name] = true
 }
 
 // either appends a node that gives name: what yes writes where condition, a bool

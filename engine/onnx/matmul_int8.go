@@ -142,5 +142,6 @@ func (g *graph) literal(name string, elem ElemType, raw []byte) string {
 	m.string(tensorName, name)
 	m.bytes(tensorRaw, raw)
 	g.initializers = append(g.initializers, m)
+	g.is(name, elem)
 	return name
 }

@@ -118,7 +118,7 @@ func newInt8Case(t *testing.T, in, out, row, rows int) *int8Case {
 // run multiplies every state in the runtime: rows of one token, whose id is its place.
 func (c *int8Case) run(t *testing.T, rt *ort.Runtime, bits int) [][]float32 {
 	t.Helper()
-	g := &graph{m: &model.Model{Weights: c.weights}, activationBits: bits, seen: map[string]bool{}}
+	g := &graph{m: &model.Model{Weights: c.weights}, activationBits: bits, compute: Float32, seen: map[string]bool{}}
 	x := g.op("x", "Gather", []string{g.weight("table"), InputIDs})
 	g.op("out", "Identity", []string{g.matmul("product", c.linear, x)})
 	if g.err != nil {

@@ -10,6 +10,9 @@ import (
 // pool turns the states into one vector a row, [rows, dim].
 func (e *encoder) pool(x string) string {
 	const name = "pooled"
+	if e.cuda {
+		x = e.toPool(x)
+	}
 	switch e.m.Pooling {
 	case model.PoolCLS, model.PoolLast: // the last layer has left one token a row
 		return e.op(name, "Squeeze", []string{x, e.list(1)})
@@ -56,29 +59,13 @@ func (e *encoder) finish(x string) {
 		y = e.activation(name+".act", h.Act, y, h.Linear)
 		x = e.norm(name+".norm", h.Norm, y)
 	}
-	narrow := e.opt.Elem != 0 && e.opt.Elem != Float32
-	if e.m.Normalize {
-		name := Output
-		if narrow {
-			name = "normalized"
-		}
-		if x = e.normalize(name, x); !narrow {
-			return
-		}
+	if e.cuda {
+		e.give(x)
+		return
 	}
-	if narrow {
-		e.op(Output, "Cast", []string{x}, attrInt("to", int64(e.opt.Elem)))
+	if e.m.Normalize {
+		e.op(Output, "LpNormalization", []string{x}, attrInt("axis", -1), attrInt("p", 2))
 		return
 	}
 	e.op(Output, "Identity", []string{x})
-}
-
-// normalize divides every row by its L2 norm. A row of zeros stays one.
-func (e *encoder) normalize(name, x string) string {
-	if !e.opt.Device {
-		return e.op(name, "LpNormalization", []string{x}, attrInt("axis", -1), attrInt("p", 2))
-	}
-	squares := e.op(name+".sum", "ReduceSum", []string{e.op(name+".squares", "Mul", []string{x, x}), e.list(-1)}, attrInt("keepdims", 1))
-	norm := e.op(name+".norm", "Sqrt", []string{squares})
-	return e.op(name, "Div", []string{x, e.op(name+".most", "Max", []string{norm, e.float("float.least.norm", 1e-12)})})
 }

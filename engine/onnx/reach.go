@@ -77,6 +77,8 @@ func (e *encoder) reached(name string, r reach, x string) string {
 	switch {
 	case !r.narrows():
 		return x
+	case r.last && e.opt.Mask && e.cuda:
+		return e.lastStates(name, x)
 	case r.last && e.opt.Mask:
 		row := e.op(name+".row", "GatherND", []string{x, e.last()}, attrInt("batch_dims", 1))
 		return e.op(name, "Unsqueeze", []string{row, e.list(1)})

@@ -19,9 +19,9 @@ func (e *encoder) relativeBias() string {
 		for d := -r.MaxDistance; d <= r.MaxDistance; d++ {
 			buckets = append(buckets, int64(bucket(d, r.Table.Rows, r.MaxDistance)))
 		}
-		bias := e.op(name+".table", "Gather", []string{e.weight(r.Table.Weight), e.ints(name+".buckets", buckets...)}, attrInt("axis", 0))
+		bias := e.op(name+".table", "Gather", []string{e.rowsAs(r.Table.Weight, 0, 0, Float32), e.ints(name+".buckets", buckets...)}, attrInt("axis", 0))
 		byHead := e.op(name+".heads", "Transpose", []string{bias}, attrInts("perm", 1, 0))
-		pairs := e.op(name+".pairs", "Gather", []string{byHead, place}, attrInt("axis", 1))
+		pairs := e.op(name+".pairs", "Gather", []string{e.computed(byHead), place}, attrInt("axis", 1))
 		return e.op(name, "Unsqueeze", []string{pairs, e.list(0)})
 	})
 }

@@ -18,6 +18,8 @@ func (e *encoder) rotate(name string, rope model.Rope, r reach, x string, heads,
 	if r.last { // the places of the rows' last tokens
 		if e.opt.Mask {
 			first = e.last()
+		} else if e.cuda {
+			first = e.lastPlace()
 		} else {
 			first = e.once("last.single", func(name string) string {
 				return e.op(name, "Sub", []string{e.length(), e.list(1)})
@@ -49,5 +51,5 @@ func (e *encoder) rotations(rope model.Rope) (cos, sin string) {
 		}
 		return name
 	})
-	return name + ".Cos", name + ".Sin"
+	return e.computed(name + ".Cos"), e.computed(name + ".Sin")
 }

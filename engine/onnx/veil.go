@@ -7,7 +7,9 @@ import (
 )
 
 // veiled says whether keys are hidden from attention by a dimension of their own.
-func (e *encoder) veiled() bool { return e.opt.Mask && e.m.RelativeBias.Table.Weight == "" }
+func (e *encoder) veiled() bool {
+	return e.opt.Target == CPU && e.opt.Mask && e.m.RelativeBias.Table.Weight == ""
+}
 
 // veil appends one value to every head of queries and keys: 1 to the queries, and to a
 // key what its score is to be lowered by, over the scale. It gives queries and keys,
@@ -54,6 +56,8 @@ func (e *encoder) visible(name string, window int) string {
 	last := ""
 	if e.opt.Mask {
 		last = e.last()
+	} else if e.cuda {
+		last = e.lastPlace()
 	} else {
 		last = e.op(name+".last", "Sub", []string{e.tokens(), e.number(1)})
 	}

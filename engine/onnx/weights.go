@@ -8,9 +8,9 @@ import (
 )
 
 // weight makes a tensor of the weights an initializer and gives the name of its value
-// as float32. The runtime computes the cast of narrower weights once, when it loads the
-// graph.
-func (g *graph) weight(tensor string) string { return g.float32Rows(tensor, 0, 0) }
+// in the type that is computed in. The runtime computes the cast of weights that are
+// stored in another type once, when it loads the graph.
+func (g *graph) weight(tensor string) string { return g.rowsAs(tensor, 0, 0, g.compute) }
 
 // linearWeight is weight for a linear map's matrix [Out, In], which may be a part of a
 // tensor's rows.
@@ -18,7 +18,7 @@ func (g *graph) linearWeight(l model.Linear) string {
 	if l.Rows == 0 {
 		return g.weight(l.Weight)
 	}
-	return g.float32Rows(l.Weight, l.Row, l.Out)
+	return g.rowsAs(l.Weight, l.Row, l.Out, g.compute)
 }
 
 // linearBias is weight for a linear map's bias [Out].
@@ -26,18 +26,21 @@ func (g *graph) linearBias(l model.Linear) string {
 	if l.Rows == 0 {
 		return g.weight(l.Bias)
 	}
-	return g.float32Rows(l.Bias, l.Row, l.Out)
+	return g.rowsAs(l.Bias, l.Row, l.Out, g.compute)
 }
 
-// float32Rows is weight for n rows of a tensor, all of it when n is 0.
-func (g *graph) float32Rows(tensor string, from, n int) string {
+// rowsAs is weight for n rows of a tensor, all of it when n is 0, in a type.
+func (g *graph) rowsAs(tensor string, from, n int, as ElemType) string {
 	name, elem := g.stored(tensor, from, n)
-	if elem == Float32 {
+	if elem == as {
 		return name
 	}
-	return g.once(name+"/float32", func(as string) string {
-		return g.op(as, "Cast", []string{name}, attrInt("to", int64(Float32)))
-	})
+	return g.once(name+"/"+as.String(), func(cast string) string { return g.cast(cast, name, as) })
+}
+
+// cast gives x in a type.
+func (g *graph) cast(name, x string, as ElemType) string {
+	return g.op(name, "Cast", []string{x}, attrInt("to", int64(as)))
 }
 
 // stored makes n rows of a tensor, all of it when n is 0, an initializer of its own
@@ -64,7 +67,7 @@ func (g *graph) stored(tensor string, from, n int) (name string, elem ElemType) 
 	if !g.seen[name] {
 		g.external(name, t, elem, shape, offset, length)
 	}
-	return name, elem
+	return g.widened(name, elem), elem
 }
 
 // external makes length bytes at offset of the file that holds t an initializer.

@@ -49,6 +49,9 @@ func (e *encoder) window(name string, a model.Attention, r reach, p projected) s
 // inBlocks is window for long rows.
 func (e *encoder) inBlocks(name string, a model.Attention, b blocks, p projected) string {
 	size := groupSize(a.Heads)
+	if e.cuda { // there is no cache to keep a group in
+		size = a.Heads
+	}
 	heads := func(what, x string) []string {
 		split := e.op(name+what+".split", "Reshape", []string{x, e.list(0, 0, int64(a.Heads), int64(a.HeadDim))})
 		byHead := e.op(name+what+".heads", "Transpose", []string{split}, attrInts("perm", 0, 2, 1, 3))
@@ -101,9 +104,9 @@ type blocks struct{ queries, keys, mask, given, short string }
 // blocking for what it computes.
 func (e *encoder) blocks(a model.Attention, r reach) blocks {
 	name := fmt.Sprintf("window.%d.%t.%d.%d", a.Window, a.Causal, r.in, r.out)
-	b := blocks{queries: name + ".queries", keys: name + ".keys", mask: name + ".mask", given: e.length(), short: name + ".short"}
-	if r.out > 0 {
-		b.given = name + ".given"
+	b := blocks{queries: name + ".queries", keys: name + ".keys", mask: name + ".mask", given: name + ".given", short: name + ".short"}
+	if r.out == 0 {
+		b.given = e.length()
 	}
 	e.once(name, func(string) string {
 		e.writeBlocks(name, a, r)

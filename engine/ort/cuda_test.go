@@ -119,13 +119,13 @@ func provided(tb testing.TB) *Runtime {
 func deviceGraph(tb testing.TB, name string, opt onnx.Options) Graph {
 	tb.Helper()
 	m := openModel(tb, filepath.Join(models, name))
-	opt.Device = true
+	opt.Target = onnx.CUDA
 	g := built(tb, m, opt)
 	var err error
-	if g.Shapes, err = onnx.Shapes(m, opt); err != nil {
+	if g.Shapes, err = onnx.SizeNodes(g.Bytes); err != nil {
 		tb.Fatal(err)
 	}
-	g.Elem = map[onnx.ElemType]engine.Elem{0: engine.F32, onnx.Float16: engine.F16, onnx.BFloat16: engine.BF16}[opt.Elem]
+	g.Elem = map[onnx.ElemType]engine.Elem{0: engine.F32, onnx.Float16: engine.F16, onnx.BFloat16: engine.BF16}[opt.Result]
 	return g
 }
 
@@ -246,16 +246,16 @@ func TestCUDAEncodes(t *testing.T) {
 		{"tiny-bert-mean", onnx.Options{}, CUDAOptions{Batch: 32, Host: true, GroupTokens: 40}, 2e-6},
 		{"tiny-bert-mean", onnx.Options{Mask: true}, CUDAOptions{Batch: 32, UBatch: 4, Slots: 2, Sessions: 3}, 2e-6},
 		{"tiny-bert-mean", onnx.Options{Mask: true}, CUDAOptions{Batch: 32, UBatch: 5, Graphs: true, TF32: true}, 2e-6},
-		{"tiny-bert-mean", onnx.Options{Mask: true, Elem: onnx.Float16}, CUDAOptions{Batch: 32, UBatch: 23, Sessions: 1}, 1e-3},
-		{"micro-modernbert-reranker", onnx.Options{Elem: onnx.BFloat16}, CUDAOptions{Batch: 32, Host: true}, 5e-3},
+		{"tiny-bert-mean", onnx.Options{Mask: true, Result: onnx.Float16}, CUDAOptions{Batch: 32, UBatch: 23, Sessions: 1}, 1e-3},
+		{"micro-modernbert-reranker", onnx.Options{Result: onnx.BFloat16}, CUDAOptions{Batch: 32, Host: true}, 5e-3},
 		{"micro-qwen3-last", onnx.Options{Mask: true}, CUDAOptions{Batch: 32, UBatch: 7}, 2e-6},
-		{"tiny-bert-mean", onnx.Options{Products: onnx.Float16}, CUDAOptions{Batch: 32}, 4e-3},
-		{"tiny-bert-cls", onnx.Options{Mask: true, Products: onnx.Float16, Elem: onnx.Float16}, CUDAOptions{Batch: 32, UBatch: 8}, 4e-3},
+		{"tiny-bert-mean", onnx.Options{Compute: onnx.Float16}, CUDAOptions{Batch: 32}, 4e-3},
+		{"tiny-bert-cls", onnx.Options{Mask: true, Compute: onnx.Float16, Result: onnx.Float16}, CUDAOptions{Batch: 32, UBatch: 8}, 4e-3},
 	} {
-		t.Run(fmt.Sprintf("%s/%d-%v-%v-%v", c.model, c.cuda.UBatch, c.cuda.Host, c.opt.Elem, c.opt.Products), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s/%d-%v-%v-%v", c.model, c.cuda.UBatch, c.cuda.Host, c.opt.Result, c.opt.Compute), func(t *testing.T) {
 			journal(t)
 			plain := c.opt
-			plain.Elem, plain.Products = 0, 0
+			plain.Result, plain.Compute = 0, 0
 			host := open(t, built(t, openModel(t, filepath.Join(models, c.model)), plain), Plan(1, 32, c.cuda.UBatch))
 			want := encodeAll(t, host, rows)
 			if err := host.Close(); err != nil {

@@ -111,7 +111,7 @@ type deviceEncoder struct {
 // open loads the model on every device. Close closes all of them.
 func (d deviceRun) open(rt *ort.Runtime) (*deviceEncoder, error) {
 	mark := time.Now()
-	g, err := d.model.buildFor(onnx.Options{Mask: d.ubatch > 1, Device: true, Products: products[d.engaged]}, d.longest)
+	g, err := d.model.buildFor(onnx.Options{Mask: d.ubatch > 1, Target: onnx.CUDA, Compute: products[d.engaged]}, d.longest)
 	if err != nil {
 		return nil, err
 	}

@@ -33,8 +33,8 @@ func (m *loadedModel) buildFor(opt onnx.Options, longest int) (ort.Graph, error)
 			g.TokenTypes = m.dir.Types()
 		}
 		g.Output, g.Dim = onnx.Output, m.dim()
-		if opt.Device {
-			if g.Shapes, err = onnx.Shapes(m.dir, opt); err != nil {
+		if opt.Target == onnx.CUDA {
+			if g.Shapes, err = onnx.SizeNodes(bytes); err != nil {
 				return g, err
 			}
 		}
