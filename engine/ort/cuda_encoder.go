@@ -29,6 +29,7 @@ type CUDAEncoder struct {
 	running   sync.WaitGroup
 	sorter    sorter
 	capture   sync.RWMutex // held alone while a shape runs for the first time with Graphs
+	clock     clock
 	placement Placement
 	warnings  []string
 	closed    bool
@@ -99,6 +100,9 @@ func (e *CUDAEncoder) open(rt *Runtime) error {
 		if e.copies, err = c.NewStream(); err != nil {
 			return err
 		}
+		if err = e.clock.open(c, e.copies); err != nil {
+			return err
+		}
 		bytes := e.opt.Batch * e.graph.Dim * e.graph.Elem.Size()
 		for i := range e.slots {
 			s := &e.slots[i]
@@ -155,6 +159,7 @@ func (e *CUDAEncoder) free() error {
 			if e.copies != nil {
 				errs = append(errs, c.Free(e.copies))
 			}
+			errs = append(errs, e.clock.free(c))
 			return errors.Join(errs...)
 		}))
 	}

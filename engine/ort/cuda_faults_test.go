@@ -82,7 +82,7 @@ func TestCUDAFaults(t *testing.T) {
 		{"FAKE_ORT_FAIL", "RunWithBinding", "", "on device 0: fault in RunWithBinding", false, 2, 0},
 		{"FAKE_FAIL", "cuDevicePrimaryCtxRetain", "2", "create the context on device 0: 2 CUDA_ERROR_OUT_OF_MEMORY", false, 2, 0},
 		{"FAKE_FAIL", "cuStreamCreate", "2", "create a stream on device 0: 2 CUDA_ERROR_OUT_OF_MEMORY", false, 3, 0},
-		{"FAKE_FAIL", "cuEventCreate", "2", "create an event on device 0: 2 CUDA_ERROR_OUT_OF_MEMORY", false, 8, 0},
+		{"FAKE_FAIL", "cuEventCreate", "2", "create an event on device 0: 2 CUDA_ERROR_OUT_OF_MEMORY", false, 21, 0},
 		{"FAKE_FAIL", "cuMemAlloc_v2", "2", "2 CUDA_ERROR_OUT_OF_MEMORY: out of memory", false, 10, 0},
 		{"FAKE_FAIL", "cuMemHostAlloc", "719", "page-lock", true, 6, 0},
 		{"FAKE_FAIL", "cuMemcpyHtoDAsync_v2", "1", "encode ", false, 4, 0},
@@ -91,6 +91,7 @@ func TestCUDAFaults(t *testing.T) {
 		{"FAKE_FAIL", "cuMemcpyDtoDAsync_v2", "1", "on the device on device 0: 1 CUDA_ERROR_INVALID_VALUE", false, 2, 0},
 		{"FAKE_FAIL", "cuMemcpyDtoHAsync_v2", "1", "from the device on device 0: 1 CUDA_ERROR_INVALID_VALUE", true, 2, 0},
 		{"FAKE_FAIL", "cuEventSynchronize", "1", "wait for an event on device 0: 1 CUDA_ERROR_INVALID_VALUE", false, 2, 0},
+		{"FAKE_FAIL", "cuEventElapsedTime", "1", "take the time between events on device 0: 1 CUDA_ERROR_INVALID_VALUE", false, 5, 0},
 		{"FAKE_FAIL", "copy-in", "214", "214 CUDA_ERROR_ECC_UNCORRECTABLE", false, 1, 3},
 		{"FAKE_FAIL", "copy", "700", "700 CUDA_ERROR_ILLEGAL_ADDRESS", false, 1, 3},
 	} {

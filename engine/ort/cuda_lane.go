@@ -27,18 +27,18 @@ type lane struct {
 	placement Placement
 	stations  [stations]*station
 	runs      map[stationShape]*deviceRun
-	next      int       // the station of the next group
-	flying    []*flight // on the device, oldest first
-	last      time.Time // when the last one came back
+	next      int           // the station of the next group
+	flying    []*flight     // on the device, oldest first
+	last      time.Duration // when the last one was done, by the encoder's clock
 }
 
 // station is memory for one group on its way.
 type station struct {
-	ids           *hostBlock   // all inputs, one behind the other
-	inputs        *cuda.Buffer // the same on the device
-	at            []int64      // where each input begins
-	out           *cuda.Buffer
-	arrived, done *cuda.Event
+	ids    *hostBlock   // all inputs, one behind the other
+	inputs *cuda.Buffer // the same on the device
+	at     []int64      // where each input begins
+	out    *cuda.Buffer
+	marks  marks
 }
 
 type stationShape struct {
@@ -51,7 +51,7 @@ type flight struct {
 	job     deviceJob
 	station *station
 	work    engine.Work
-	begun   time.Time
+	in, out int64 // bytes to and from the device
 }
 
 // room is the most tokens and rows of a group.
@@ -107,10 +107,7 @@ func (l *lane) open(c *cuda.Context) (err error) {
 		if s.out, err = c.Alloc(int64(rows * l.e.graph.Dim * l.e.graph.Elem.Size())); err != nil {
 			return err
 		}
-		if s.arrived, err = c.NewEvent(false); err != nil {
-			return err
-		}
-		if s.done, err = c.NewEvent(false); err != nil {
+		if err = s.marks.open(c); err != nil {
 			return err
 		}
 	}
@@ -131,12 +128,7 @@ func (l *lane) free(c *cuda.Context) error {
 		if s == nil {
 			continue
 		}
-		errs = append(errs, freeBuffers(c, s.inputs, s.out), s.ids.free(c))
-		for _, e := range []*cuda.Event{s.arrived, s.done} {
-			if e != nil {
-				errs = append(errs, c.Free(e))
-			}
-		}
+		errs = append(errs, freeBuffers(c, s.inputs, s.out), s.ids.free(c), s.marks.free(c))
 	}
 	return errors.Join(errs...)
 }
@@ -172,15 +164,15 @@ func (l *lane) serve() {
 // launch puts a group on the device, unless its batch is given up.
 func (l *lane) launch(j deviceJob) {
 	if j.slot.cancel.Load() {
-		j.slot.finish(engine.Work{}, nil)
+		l.finish(j.slot, engine.Work{}, nil)
 		return
 	}
-	f := &flight{job: j, begun: time.Now(), station: l.stations[l.next]}
+	f := &flight{job: j, station: l.stations[l.next]}
 	err := l.w.Do(func(c *cuda.Context) error { return l.give(c, f) })
 	if err != nil {
 		// What was given before the fault may read the station still.
 		err = errors.Join(err, l.w.Do(func(c *cuda.Context) error { return errors.Join(c.Sync(l.e.copies), c.Sync(l.stream)) }))
-		j.slot.finish(f.work, fmt.Errorf("encode %d rows of %d tokens on device %d: %w", j.g.n, j.g.longest, l.e.opt.Device, err))
+		l.finish(j.slot, f.work, fmt.Errorf("encode %d rows of %d tokens on device %d: %w", j.g.n, j.g.longest, l.e.opt.Device, err))
 		return
 	}
 	l.next = (l.next + 1) % stations
@@ -191,34 +183,37 @@ func (l *lane) launch(j deviceJob) {
 func (l *lane) land() {
 	f := l.flying[0]
 	l.flying = append(l.flying[:0], l.flying[1:]...)
-	err := l.w.Do(func(c *cuda.Context) error {
-		err := c.SyncEvent(f.station.done)
-		if err != nil { // the group may be on the device still, and its memory is used again
-			err = errors.Join(err, c.Sync(l.stream))
+	g, s := f.job.g, f.job.slot
+	var asked, done time.Duration
+	err := l.w.Do(func(c *cuda.Context) (err error) {
+		// While a graph is captured nothing may ask for events.
+		if l.e.opt.Graphs {
+			l.e.capture.RLock()
+			defer l.e.capture.RUnlock()
 		}
+		if err = c.SyncEvent(f.station.marks.done); err != nil {
+			// The group may be on the device still, and its memory is used again.
+			return errors.Join(err, c.Sync(l.stream))
+		}
+		asked, done, err = l.e.clock.count(c, &f.station.marks, g.n, f.work.Real, f.in, f.out)
 		return err
 	})
-	g, s := f.job.g, f.job.slot
 	if err != nil {
-		err = fmt.Errorf("encode %d rows of %d tokens on device %d: %w", g.n, g.longest, l.e.opt.Device, err)
+		l.finish(s, f.work, fmt.Errorf("encode %d rows of %d tokens on device %d: %w", g.n, g.longest, l.e.opt.Device, err))
+		return
 	}
 	// Groups of a lane run one after another: this one's time began when the one before
-	// it was done, or when it was given.
-	now := time.Now()
-	begun := f.begun
-	if l.last.After(begun) {
-		begun = l.last
-	}
-	l.last = now
-	each := int64(now.Sub(begun)) / int64(g.n)
+	// it was done, or when its ids were asked for.
+	each := int64(done-max(asked, l.last)) / int64(g.n)
+	l.last = done
 	for _, row := range s.order[g.from : g.from+g.n] {
 		f.work.BucketNS[engine.Bucket(s.batch.Len(int(row)))] += each
 	}
-	s.finish(f.work, err)
+	l.finish(s, f.work, nil)
 }
 
 // finish counts a group off.
-func (s *deviceSlot) finish(w engine.Work, err error) {
+func (l *lane) finish(s *deviceSlot, w engine.Work, err error) {
 	s.mu.Lock()
 	s.work.Add(w)
 	if err != nil && s.err == nil {
@@ -227,6 +222,9 @@ func (s *deviceSlot) finish(w engine.Work, err error) {
 	}
 	s.mu.Unlock()
 	if s.pending.Add(-1) == 0 {
+		if !s.cancel.Load() {
+			l.e.clock.batch()
+		}
 		s.done <- struct{}{}
 	}
 }
@@ -254,31 +252,45 @@ func (l *lane) give(c *cuda.Context, f *flight) error {
 	if flop := e.graph.FLOP; flop != nil {
 		f.work.FLOP = flop(sh.rows, sh.len)
 	}
+	parts := make([][]byte, len(e.graph.Inputs))
 	for i, in := range e.graph.Inputs {
 		n := int64(sh.rows*sh.len) * in.size()
 		if in.Role == Lengths {
 			n = int64(sh.rows) * in.size()
 		}
-		part := st.ids.data[st.at[i] : st.at[i]+n]
-		e.graph.fillInput(part, in, s.batch, order, sh)
-		if err := c.ToDevice(st.inputs.Slice(st.at[i], n), part, e.copies); err != nil {
-			return err
-		}
-	}
-	if err := errors.Join(c.Record(st.arrived, e.copies), c.Wait(l.stream, st.arrived)); err != nil {
-		return err
+		parts[i] = st.ids.data[st.at[i] : st.at[i]+n]
+		e.graph.fillInput(parts[i], in, s.batch, order, sh)
+		f.in += n
 	}
 	r, err := l.run(l.next, sh)
 	if err != nil {
 		return err
 	}
+	m := &st.marks
+	if err := c.Record(m.asked, e.copies); err != nil {
+		return err
+	}
+	for i, part := range parts {
+		if err := c.ToDevice(st.inputs.Slice(st.at[i], int64(len(part))), part, e.copies); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(c.Record(m.arrived, e.copies), c.Wait(l.stream, m.arrived), c.Record(m.begun, l.stream)); err != nil {
+		return err
+	}
 	if err := l.start(r); err != nil {
 		return err
+	}
+	if err := c.Record(m.ran, l.stream); err != nil {
+		return err
+	}
+	if s.out.Host != nil {
+		f.out = int64(len(order) * s.out.Dim * s.out.Type.Size())
 	}
 	if err := l.scatter(c, st, s, order); err != nil {
 		return err
 	}
-	return c.Record(st.done, l.stream)
+	return c.Record(m.done, l.stream)
 }
 
 // start runs a shape; the first run of a captured one is alone on the device.

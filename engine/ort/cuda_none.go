@@ -33,6 +33,9 @@ func (*CUDAEncoder) Slots() int { return 0 }
 // CreateTime gives 0.
 func (*CUDAEncoder) CreateTime() time.Duration { return 0 }
 
+// Use gives nothing.
+func (*CUDAEncoder) Use() DeviceUse { return DeviceUse{} }
+
 // Submit gives ErrNoCUDA.
 func (*CUDAEncoder) Submit(int, *engine.Batch) error { return ErrNoCUDA }
 

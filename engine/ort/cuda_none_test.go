@@ -17,6 +17,9 @@ func TestWithoutCUDA(t *testing.T) {
 		t.Errorf("%v\nwant %s", err, want)
 	}
 	var e CUDAEncoder
+	if u := e.Use(); u != (DeviceUse{}) {
+		t.Errorf("use %+v", u)
+	}
 	_, _, err = e.Collect(t.Context(), 0)
 	for _, err := range []error{err, Preload(nil), e.Submit(0, &engine.Batch{})} {
 		if !errors.Is(err, ErrNoCUDA) {

@@ -7,10 +7,12 @@
 //	ENCBENCH_FAKE_ORT_REAL   the library that does the work
 //	ENCBENCH_FAKE_ORT_FAIL   FUNCTION:N, the N-th call from now on fails
 //	ENCBENCH_FAKE_ORT_HOST   operators that the provider leaves to the processor, a comma list
+//	ENCBENCH_FAKE_KERNEL     nanoseconds that a run takes at least, as a kernel of the driver's
 //	ENCBENCH_FAKE_ORT_LOG    a file to which calls are appended, a line each
 #include "fake.h"
 #include "onnxruntime_c_api.h"
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -303,7 +305,10 @@ OrtStatus *run(OrtSession *s, const OrtRunOptions *o, const OrtIoBinding *b) noe
 		give(at, [=] {
 			if (at->on->lost)
 				return 0;
+			auto begin = std::chrono::steady_clock::now();
 			OrtStatus *status = real->RunWithBinding(s, o, b);
+			std::string least = setting("ENCBENCH_FAKE_KERNEL");
+			std::this_thread::sleep_until(begin + std::chrono::nanoseconds(atol(least.c_str())));
 			if (!status)
 				return 0;
 			fprintf(stderr, "fake ONNX Runtime: %s\n", real->GetErrorMessage(status));
