@@ -3,7 +3,6 @@
 // and holds nobody up; rows come back in the order of submission, as from any encoder. A
 // replica that fails takes no more batches while others are left: one that fails at once
 // would take them all.
-// Shares says what each replica did, from which an imbalance shows.
 //
 // Left out: rows that stay on a device. They are copied to the host, some hundred kB a
 // batch.
@@ -15,7 +14,6 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"encbench/engine"
 )
@@ -26,32 +24,15 @@ type Replica struct {
 	Encoder engine.Encoder
 }
 
-// Share is what a replica did since Open.
-type Share struct {
-	Name    string
-	Batches int
-	Rows    int64
-	Work    engine.Work
-	Busy    time.Duration // with a batch in flight, the present one included
-}
-
 // Encoder spreads batches over replicas. Submit and Collect belong to one goroutine; a
 // goroutine for each replica ends at Close.
 type Encoder struct {
-	replicas []*replica
+	replicas []Replica
 	slots    []*slot
 	queue    chan *slot
 	group    sync.WaitGroup
 	closed   bool
 	sound    atomic.Int32 // replicas that have not failed
-
-	mutex sync.Mutex // of the replicas' shares
-}
-
-type replica struct {
-	Replica
-	share Share
-	since time.Time // a batch has been in flight; zero when none is
 }
 
 // slot is a batch in flight. It is the replica's from the queue until done.
@@ -97,9 +78,8 @@ func Open(replicas []Replica) (*Encoder, error) {
 		e.slots = append(e.slots, &slot{done: make(chan struct{}, 1)})
 	}
 	for _, r := range replicas {
-		one := &replica{Replica: r, share: Share{Name: r.Name}}
-		e.replicas = append(e.replicas, one)
-		e.group.Go(func() { e.serve(one) })
+		e.replicas = append(e.replicas, r)
+		e.group.Go(func() { e.serve(r) })
 	}
 	return e, nil
 }
@@ -188,14 +168,11 @@ func (e *Encoder) Close() error {
 }
 
 // serve keeps the slots of a replica full as long as batches wait.
-func (e *Encoder) serve(r *replica) {
+func (e *Encoder) serve(r Replica) {
 	var flight []*slot // the oldest first; flight[0] is in the replica's slot oldest
 	oldest, room := 0, r.Encoder.Slots()
 	failed, leaves := false, false
 	done := func(s *slot) {
-		if len(flight) == 0 {
-			e.rests(r)
-		}
 		if s.err != nil && s.ctx.Err() == nil && !failed {
 			failed = true
 			leaves = e.sound.Add(-1) > 0
@@ -221,13 +198,12 @@ func (e *Encoder) serve(r *replica) {
 		}
 		if s == nil {
 			first := flight[0]
-			e.collect(r, oldest, first)
+			r.collect(oldest, first)
 			flight, oldest = flight[:copy(flight, flight[1:])], (oldest+1)%room
 			done(first)
 			continue
 		}
 		if s.err = s.ctx.Err(); s.err == nil {
-			e.begins(r)
 			s.err = r.Encoder.Submit((oldest+len(flight))%room, s.batch)
 		}
 		if s.err != nil {
@@ -240,7 +216,7 @@ func (e *Encoder) serve(r *replica) {
 }
 
 // collect takes a batch's rows from a replica's slot.
-func (e *Encoder) collect(r *replica, at int, s *slot) {
+func (r Replica) collect(at int, s *slot) {
 	rows, work, err := r.Encoder.Collect(s.ctx, at)
 	switch {
 	case err != nil:
@@ -251,46 +227,7 @@ func (e *Encoder) collect(r *replica, at int, s *slot) {
 		s.rows, s.work = rows, work
 		s.host = append(s.host[:0], rows.Host...)
 		s.rows.Host = s.host
-		e.mutex.Lock()
-		r.share.Batches++
-		r.share.Rows += int64(rows.N)
-		r.share.Work.Add(work)
-		e.mutex.Unlock()
 	}
-}
-
-// begins and rests note whether a batch is in flight.
-func (e *Encoder) begins(r *replica) {
-	e.mutex.Lock()
-	defer e.mutex.Unlock()
-	if r.since.IsZero() {
-		r.since = time.Now()
-	}
-}
-
-func (e *Encoder) rests(r *replica) {
-	e.mutex.Lock()
-	defer e.mutex.Unlock()
-	if !r.since.IsZero() {
-		r.share.Busy += time.Since(r.since)
-		r.since = time.Time{}
-	}
-}
-
-// Shares gives what each replica did since Open, in the order of Open. It may be called
-// while batches are in flight.
-func (e *Encoder) Shares() []Share {
-	e.mutex.Lock()
-	defer e.mutex.Unlock()
-	var out []Share
-	for _, r := range e.replicas {
-		s := r.share
-		if !r.since.IsZero() {
-			s.Busy += time.Since(r.since)
-		}
-		out = append(out, s)
-	}
-	return out
 }
 
 var _ engine.Encoder = (*Encoder)(nil)

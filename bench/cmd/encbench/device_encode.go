@@ -205,11 +205,16 @@ func (e *deviceEncoder) warnings(d deviceRun) []bench.Warning {
 	return out
 }
 
-// use is what each replica did since it was opened.
+// use is what each replica did since it was opened, by the device's own events.
 func (e *deviceEncoder) use() []bench.DeviceUse {
 	var out []bench.DeviceUse
-	for _, s := range e.Shares() {
-		out = append(out, bench.DeviceUse{Batches: s.Batches, Rows: s.Rows, Tokens: s.Work.Real, Busy: s.Busy})
+	for _, r := range e.replicas {
+		u := r.Use()
+		out = append(out, bench.DeviceUse{
+			Batches: u.Batches, Rows: u.Rows, Tokens: u.Tokens, Busy: u.Busy, Compute: u.Compute,
+			In:  bench.Transfer{Bytes: u.In.Bytes, Seconds: u.In.Time.Seconds()},
+			Out: bench.Transfer{Bytes: u.Out.Bytes, Seconds: u.Out.Time.Seconds()},
+		})
 	}
 	return out
 }
