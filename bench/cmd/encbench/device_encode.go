@@ -166,7 +166,8 @@ func (d deviceRun) describe(ctx context.Context) []bench.Device {
 			Memory: info.Memory, SMs: info.SMs, ECC: info.ECC, Fake: state.Fake, Driver: state.Release,
 			CUDA: fmt.Sprintf("%d.%d", state.Version/1000, state.Version%1000/10), PowerLimit: info.Watts,
 		}
-		if part, ok := peak.GPU(info.Name); ok && !info.MIG {
+		// A driver of tests may give its devices any name.
+		if part, ok := peak.GPU(info.Name); ok && !info.MIG && !state.Fake {
 			b.Part, b.Peak, b.PeakSource, b.DefaultLimit = part.Name, part.FLOPS(d.engaged), part.Source, float64(part.Watts)
 		}
 		if g := nvidia.Find(told, info.UUID); g != nil {
@@ -258,7 +259,7 @@ func utilization(devices []bench.Device, engaged string) bench.Utilization {
 		}
 		u.Peak += d.Peak
 		if i == 0 {
-			u.Source = fmt.Sprintf("%s dense, %s", engaged, d.PeakSource)
+			u.Source = fmt.Sprintf("%s, %s", engaged, d.PeakSource)
 		}
 	}
 	if n := len(devices); n > 1 {
