@@ -25,6 +25,24 @@ func read(t *testing.T, name string) string {
 	return string(text)
 }
 
+// TestDeviceLimits holds the table of devices' limits in docs/protocol.md to the code's.
+func TestDeviceLimits(t *testing.T) {
+	text := read(t, "docs/protocol.md")
+	for name, dtype := range map[string]string{"float32 (TF32 off)": "float32", "tf32": "tf32", "float16": "float16", "bfloat16": "bfloat16"} {
+		l := bench.DeviceLimits(dtype, false)
+		mean, batch := "–", fmt.Sprint(l.Batch)
+		if l.Mean > 0 {
+			mean = fmt.Sprint(l.Mean)
+		}
+		if l.Batch == 0 {
+			batch = strings.Replace(fmt.Sprint(l.Diff), "e-0", "e-", 1)
+		}
+		if want := fmt.Sprintf("| %s | %v | %s | %s |", name, l.Cosine, mean, batch); !strings.Contains(text, want) {
+			t.Errorf("docs/protocol.md does not say %q", want)
+		}
+	}
+}
+
 // TestProtocolDocument holds the figures in docs/protocol.md to the code's.
 func TestProtocolDocument(t *testing.T) {
 	text := strings.Join(strings.Fields(read(t, "docs/protocol.md")), " ")

@@ -361,3 +361,18 @@ func TestGateOfConvertedWeights(t *testing.T) {
 		}
 	}
 }
+
+// Limits of devices go by the type that products are made of: narrower numbers may be
+// further off, and a type that is not known has float32's.
+func TestDeviceLimitsByType(t *testing.T) {
+	f32, tf32, f16, bf16 := bench.DeviceLimits("float32", false), bench.DeviceLimits("tf32", false), bench.DeviceLimits("float16", false), bench.DeviceLimits("bfloat16", false)
+	if !(f32.Cosine > tf32.Cosine && tf32.Cosine == f16.Cosine && f16.Cosine > bf16.Cosine && bf16.Cosine > 0.98) {
+		t.Errorf("cosines %g, %g, %g, %g", f32.Cosine, tf32.Cosine, f16.Cosine, bf16.Cosine)
+	}
+	if bench.DeviceLimits("fp8", false) != f32 {
+		t.Error("an unknown type has limits of its own")
+	}
+	if l := bench.DeviceLimits("bfloat16", true); l.Cosine != 0 || l.Diff != 0.2 || l.Level != "reference-bfloat16" {
+		t.Errorf("logits: %+v", l)
+	}
+}
