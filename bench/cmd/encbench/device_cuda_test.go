@@ -246,6 +246,14 @@ func TestDeviceRerank(t *testing.T) {
 	}
 }
 
+// Captured runs give the vectors that pass the gate, and the report says how they ran.
+func TestDeviceGraphs(t *testing.T) {
+	r := start(t, provided(t), strings.Fields("speed --sample 8 --repeats 2 --min-time 0s --batch-size 4 --threads 1 --device cuda:0 --ubatch-size 2 --cuda-graphs")...)
+	if r.code != 0 || !strings.Contains(strings.Join(strings.Fields(r.stdout), " "), "run in groups of 2 rows padded to their length bucket, captured, in two streams") {
+		t.Errorf("exit %d: %s\n%s", r.code, r.stderr, r.stdout)
+	}
+}
+
 // What goes wrong on a device ends a measurement with the device's name and the reason,
 // and the record of what was measured.
 func TestDeviceSpeedFaults(t *testing.T) {
@@ -263,6 +271,8 @@ func TestDeviceSpeedFaults(t *testing.T) {
 		{"provider for the processor alone", []string{"ENCBENCH_ORT_LIBRARY=" + strings.TrimPrefix(env[0], orttest.RealKey+"=")}, "", 1, "CUDA provider"},
 		{"out of memory", []string{"ENCBENCH_FAKE_FAIL=cuMemAlloc_v2:2:2"}, "", 1, "2 CUDA_ERROR_OUT_OF_MEMORY"},
 		{"int8", nil, "--dtype int8", 2, "int8 layers are for the processor: on a CUDA device use --dtype float16, bfloat16, tf32 or float32, or --device cpu"},
+		{"graphs without a shape", nil, "--cuda-graphs", 2, "--cuda-graphs has fixed shapes: give --ubatch-size a number of rows"},
+		{"graphs on the processor", nil, "--cuda-graphs --ubatch-size 2 --device cpu", 2, "--cuda-graphs is for CUDA devices"},
 		{"lost", []string{"ENCBENCH_FAKE_FAIL=copy-in:40:700"}, "", 1, "700 CUDA_ERROR_ILLEGAL_ADDRESS"},
 	} {
 		r := start(t, append(slices.Clone(env), c.env...), append(slices.Clone(speed), strings.Fields(c.args)...)...)

@@ -98,6 +98,7 @@ type deviceRun struct {
 	limit   feed.Limit // of a batch
 	ubatch  int        // rows of a group; 0 = those of equal length
 	longest int        // tokens of a row
+	graphs  bool       // captured, a run for each length bucket
 }
 
 // deviceEncoder is a replica of a model on each device of a place.
@@ -111,14 +112,14 @@ type deviceEncoder struct {
 // open loads the model on every device. Close closes all of them.
 func (d deviceRun) open(rt *ort.Runtime) (*deviceEncoder, error) {
 	mark := time.Now()
-	g, err := d.model.buildFor(onnx.Options{Mask: d.ubatch > 1, Target: onnx.CUDA, Compute: products[d.engaged]}, d.longest)
+	g, err := d.model.buildFor(onnx.Options{Mask: d.ubatch > 1 || d.graphs, Target: onnx.CUDA, Compute: products[d.engaged]}, d.longest)
 	if err != nil {
 		return nil, err
 	}
 	e := &deviceEncoder{graph: time.Since(mark)}
 	var replicas []parallel.Replica
 	for _, info := range d.place.cuda {
-		enc, err := ort.OpenCUDA(rt, g, ort.CUDAOptions{Device: info.Ordinal, Batch: d.limit.Rows, UBatch: d.ubatch, TF32: d.engaged == dtypeTF32, Host: true})
+		enc, err := ort.OpenCUDA(rt, g, ort.CUDAOptions{Device: info.Ordinal, Batch: d.limit.Rows, UBatch: d.ubatch, TF32: d.engaged == dtypeTF32, Graphs: d.graphs, Host: true})
 		if err != nil {
 			for _, r := range e.replicas {
 				err = errors.Join(err, r.Close())
@@ -146,6 +147,9 @@ func (d deviceRun) howRun() string {
 		text += fmt.Sprintf(", run in groups of %d rows", d.ubatch)
 	} else {
 		text += fmt.Sprintf(", run as equal-length groups of up to %d tokens", ort.DeviceGroupTokens)
+	}
+	if d.graphs {
+		text += " padded to their length bucket, captured"
 	}
 	text += ", in two streams"
 	if n := len(d.place.cuda); n > 1 {

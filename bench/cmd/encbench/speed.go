@@ -104,6 +104,8 @@ func (s *speedRun) openTypes(ctx context.Context) error {
 			}
 		} else if err := checkProcessor(c.dtype); err != nil {
 			return err
+		} else if s.graphs {
+			return usagef("--cuda-graphs is for CUDA devices, this runs on the processor: leave it out, or --device cuda")
 		}
 		if m.original == nil && c.dtype != dtypeTF32 {
 			s.configs[i].dtype = dtypeAuto

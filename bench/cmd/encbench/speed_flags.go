@@ -21,7 +21,7 @@ type speedFlags struct {
 
 	model, pooling, prompt string
 	corpus, corpusFormat   string
-	strict                 bool
+	strict, graphs         bool
 	chunk, overlap         []int
 	batch                  []string
 	batchTokens            []int
@@ -51,6 +51,7 @@ func defineSpeed(fs *pflag.FlagSet) runner {
 	fs.IntSliceVar(&f.batchTokens, "batch-tokens", nil, "`TOKENS` a batch instead of chunks: it ends when its chunks, padded to the longest, would be more; at least --chunk")
 	fs.StringSliceVar(&f.ubatch, "ubatch-size", []string{"auto"}, "`ROWS` of a physical batch: auto groups rows of equal length; 128 runs the literal protocol. --ubatch is the same flag")
 	fs.StringArrayVar(&f.device, "device", []string{"auto"}, deviceHelp+". cpu,cuda:0,cuda:0,1 compares three: a number belongs to the device before it")
+	fs.BoolVar(&f.graphs, "cuda-graphs", false, "on CUDA devices capture the run of each length bucket and replay it; needs --ubatch-size with a number, rows are padded to the bucket")
 	fs.StringSliceVar(&f.dtype, "dtype", []string{dtypeAuto}, dtypeHelp)
 	fs.IntSliceVar(&f.threads, "threads", []int{0}, "`N` threads of the encoder; 0 means every CPU that this process may use")
 	fs.StringSliceVar(&f.region, "region", []string{string(bench.RegionEndToEnd)}, "what the clock covers: `REGION` end-to-end (file to vectors), tokenize+encode (text in memory to vectors) or encode (ids in memory to vectors)")
@@ -218,6 +219,8 @@ func (f *speedFlags) configs(cpus int) ([]config, error) {
 			fault("--ubatch-size %d is more rows than the %d tokens of --batch-tokens", c.ubatch, c.batchTokens)
 		case c.batch >= 1 && c.ubatch > c.batch:
 			fault("--ubatch-size %d is larger than --batch-size %d", c.ubatch, c.batch)
+		case f.graphs && c.ubatch == 0:
+			fault("--cuda-graphs has fixed shapes: give --ubatch-size a number of rows")
 		case f.sample == "all" && c.region != bench.RegionEndToEnd:
 			fault("--region %s keeps its input in memory: give --sample a number of chunks", c.region)
 		case c.overlap >= c.chunk:
