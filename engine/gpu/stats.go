@@ -88,3 +88,10 @@ func (s *Stats) add(o Stats) {
 	s.Search += o.Search
 	s.Wall = max(s.Wall, o.Wall)
 }
+
+// Then adds a later search on the same devices: wall times add up.
+func (s *Stats) Then(o Stats) {
+	wall := s.Wall + o.Wall
+	s.add(o)
+	s.Wall, s.devices = wall, o.devices
+}

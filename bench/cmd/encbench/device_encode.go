@@ -134,6 +134,45 @@ func (d deviceRun) open(rt *ort.Runtime) (*deviceEncoder, error) {
 	return e, err
 }
 
+// opened is an encoder on devices with what a record says of it.
+type opened struct {
+	*deviceEncoder
+	rt       *ort.Runtime
+	engine   bench.Engine
+	warnings []bench.Warning
+	accuracy bench.Accuracy
+	first    time.Duration // of the gate's first run
+}
+
+// encodeOn opens a model where d says, with weights of --dtype and the library of
+// --ort-library, and puts every device through the gate. threads tokenize. admit predicts the
+// memory before anything large is loaded.
+func (a *app) encodeOn(ctx context.Context, d deviceRun, dtype, library string, threads int, admit func() error) (o opened, err error) {
+	if d.engaged, err = d.model.engaged(dtype); err != nil {
+		return o, err
+	}
+	if o.rt, err = a.cudaRuntime(library); err != nil {
+		return o, err
+	}
+	sha, err := fileSHA256(o.rt.Path)
+	if err != nil {
+		return o, err
+	}
+	if err := admit(); err != nil {
+		return o, err
+	}
+	if o.deviceEncoder, err = d.open(o.rt); err != nil {
+		return o, err
+	}
+	o.engine = o.describe(ctx, o.rt, sha, d, dtype, threads)
+	o.engine.Feeders = threads
+	o.warnings = o.warningsOf(d)
+	if o.accuracy, o.first, err = o.gate(ctx, a, d, o.engine.Devices); err != nil {
+		err = errors.Join(err, o.Close())
+	}
+	return o, err
+}
+
 // deviceName is a device as --device names it.
 func deviceName(info cuda.Info) string { return fmt.Sprintf("cuda:%d", info.Ordinal) }
 
@@ -185,8 +224,8 @@ func (d deviceRun) describe(ctx context.Context) []bench.Device {
 	return out
 }
 
-// engine describes an encoder on devices; threads tokenize for it.
-func (e *deviceEncoder) engine(ctx context.Context, rt *ort.Runtime, sha string, d deviceRun, requested string, threads int) bench.Engine {
+// describe describes an encoder on devices; threads tokenize for it.
+func (e *deviceEncoder) describe(ctx context.Context, rt *ort.Runtime, sha string, d deviceRun, requested string, threads int) bench.Engine {
 	u := "auto"
 	if d.ubatch > 0 {
 		u = fmt.Sprint(d.ubatch)
@@ -199,8 +238,8 @@ func (e *deviceEncoder) engine(ctx context.Context, rt *ort.Runtime, sha string,
 	}
 }
 
-// warnings are those of opening the replicas.
-func (e *deviceEncoder) warnings(d deviceRun) []bench.Warning {
+// warningsOf are those of opening the replicas.
+func (e *deviceEncoder) warningsOf(d deviceRun) []bench.Warning {
 	var out []bench.Warning
 	for i, r := range e.replicas {
 		for _, text := range r.Warnings() {

@@ -98,21 +98,7 @@ func (s *deviceSearch) rowBytes() int {
 }
 
 func (s *deviceSearch) count() {
-	st, sum := s.Stats(), &s.sum
-	sum.Queries += st.Queries
-	sum.Certified += st.Certified
-	sum.Widened += st.Widened
-	sum.Scanned += st.Scanned
-	sum.Panels += st.Panels
-	sum.Redone += st.Redone
-	sum.Blocks += st.Blocks
-	sum.In.Bytes += st.In.Bytes
-	sum.In.Time += st.In.Time
-	sum.Out.Bytes += st.Out.Bytes
-	sum.Out.Time += st.Out.Time
-	sum.Pageable += st.Pageable
-	sum.Search += st.Search
-	sum.Wall += st.Wall
+	s.sum.Then(s.Stats())
 	s.warnings()
 }
 

@@ -201,35 +201,16 @@ func (e *evalRun) openEncoder(ctx context.Context) (err error) {
 
 // openDevices is openEncoder on devices.
 func (e *evalRun) openDevices(ctx context.Context) error {
-	engaged, err := e.model.engaged(e.dtype)
+	d := deviceRun{model: e.model, place: e.place, limit: feed.Limit{Rows: e.batch}, longest: max(e.tokens, e.queryTokens)}
+	o, err := e.app.encodeOn(ctx, d, e.dtype, e.ortLibrary, e.threads, func() error {
+		return e.admit(ctx, ort.Plan(e.threads, e.batch, 0), d.longest)
+	})
 	if err != nil {
 		return err
 	}
-	if e.rt, err = e.app.cudaRuntime(e.ortLibrary); err != nil {
-		return err
-	}
-	sha, err := fileSHA256(e.rt.Path)
-	if err != nil {
-		return err
-	}
-	run := deviceRun{model: e.model, place: e.place, engaged: engaged, limit: feed.Limit{Rows: e.batch}, longest: max(e.tokens, e.queryTokens)}
-	if err := e.admit(ctx, ort.Plan(e.threads, e.batch, 0), run.longest); err != nil {
-		return err
-	}
-	enc, err := run.open(e.rt)
-	if err != nil {
-		return err
-	}
-	e.encoder = enc
-	e.base.Engine = enc.engine(ctx, e.rt, sha, run, e.dtype, e.threads)
-	e.base.Engine.Feeders = e.threads
-	e.base.Warnings = append(e.base.Warnings, enc.warnings(run)...)
-	e.model.facts.Computed = engaged
-	acc, _, err := enc.gate(ctx, e.app, run, e.base.Engine.Devices)
-	if err != nil {
-		return err
-	}
-	return e.passed(acc)
+	e.encoder, e.rt, e.base.Engine, e.model.facts.Computed = o.deviceEncoder, o.rt, o.engine, o.engine.Engaged
+	e.base.Warnings = append(e.base.Warnings, o.warnings...)
+	return e.passed(o.accuracy)
 }
 
 // passed takes the outcome of the gate: what fails it has no values.

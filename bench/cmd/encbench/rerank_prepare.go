@@ -202,37 +202,17 @@ func (e *rerankRun) admit(ctx context.Context, layout ort.Layout) (err error) {
 
 // openDevices is openEncoder on devices.
 func (e *rerankRun) openDevices(ctx context.Context) error {
-	engaged, err := e.model.engaged(e.dtype)
+	d := deviceRun{model: e.model, place: e.place, limit: feed.Limit{Rows: e.batch}, longest: e.tokens}
+	o, err := e.app.encodeOn(ctx, d, e.dtype, e.ortLibrary, e.threads, func() error {
+		return e.admit(ctx, ort.Plan(e.threads, e.batch, 0))
+	})
 	if err != nil {
 		return err
 	}
-	rt, err := e.app.cudaRuntime(e.ortLibrary)
-	if err != nil {
-		return err
-	}
-	sha, err := fileSHA256(rt.Path)
-	if err != nil {
-		return err
-	}
-	if err := e.admit(ctx, ort.Plan(e.threads, e.batch, 0)); err != nil {
-		return err
-	}
-	run := deviceRun{model: e.model, place: e.place, engaged: engaged, limit: feed.Limit{Rows: e.batch}, longest: e.tokens}
-	enc, err := run.open(rt)
-	if err != nil {
-		return err
-	}
-	cold := &e.base.Cold
-	e.encoder, cold.Import, cold.SessionCreate = enc, enc.graph.Seconds(), enc.create.Seconds()
-	e.base.Engine = enc.engine(ctx, rt, sha, run, e.dtype, e.threads)
-	e.base.Engine.Feeders = e.threads
-	e.base.Warnings = append(e.base.Warnings, enc.warnings(run)...)
-	e.base.Model.Computed = engaged
-	acc, first, err := enc.gate(ctx, e.app, run, e.base.Engine.Devices)
-	if err != nil {
-		return err
-	}
-	return e.passed(acc, first)
+	e.encoder, e.base.Engine, e.base.Model.Computed = o.deviceEncoder, o.engine, o.engine.Engaged
+	e.base.Cold.Import, e.base.Cold.SessionCreate = o.graph.Seconds(), o.create.Seconds()
+	e.base.Warnings = append(e.base.Warnings, o.warnings...)
+	return e.passed(o.accuracy, o.first)
 }
 
 // passed takes the outcome of the gate: what fails it has neither values nor a rate.

@@ -22,9 +22,9 @@ func (s *speedRun) openDevices(ctx context.Context, a *arm) error {
 	for _, replica := range enc.replicas {
 		a.Replicas = append(a.Replicas, replica)
 	}
-	a.warnings = append(a.warnings, enc.warnings(run)...)
+	a.warnings = append(a.warnings, enc.warningsOf(run)...)
 	r.Cold.Import, r.Cold.SessionCreate = enc.graph.Seconds(), enc.create.Seconds()
-	r.Engine = enc.engine(ctx, s.rt, s.rtSHA, run, c.dtype, c.threads)
+	r.Engine = enc.describe(ctx, s.rt, s.rtSHA, run, c.dtype, c.threads)
 	r.Protocol.DType, r.Model.Computed = run.engaged, run.engaged
 	if c.region != bench.RegionEncode {
 		r.Engine.Feeders = c.threads
