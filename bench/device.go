@@ -23,7 +23,12 @@ type Device struct {
 
 	PowerLimit   float64 `json:"power_limit_w,omitempty"`   // as set
 	DefaultLimit float64 `json:"power_default_w,omitempty"` // as sold
-	HeldDown     string  `json:"clocks_held_down_by,omitempty"`
+	// Of the time from the warm-up to the last sample, where nvidia-smi tells; 0 and "" where
+	// it does not.
+	Power    float64 `json:"mean_power_w,omitempty"`
+	ClockMHz float64 `json:"mean_sm_mhz,omitempty"`
+	Celsius  float64 `json:"highest_celsius,omitempty"`
+	HeldDown string  `json:"clocks_held_down_by,omitempty"` // with the share of the time
 
 	// Peak is the dense peak of the engaged type by the data sheet, 0 where the part is
 	// unknown; Measured is what this program's own product kernel reached.
@@ -143,7 +148,7 @@ func deviceWarnings(e *Engine) []Warning {
 				Advice: "--region encode shows what the device can do; more --threads tokenize faster"})
 		}
 		if d.HeldDown != "" {
-			out = append(out, Warning{Code: "device-clock", Text: fmt.Sprintf("the clock of %s is held down by: %s", d.Name, d.HeldDown)})
+			out = append(out, Warning{Code: "device-clock", Text: fmt.Sprintf("the clock of %s was held down by: %s", d.Name, d.HeldDown)})
 		}
 		if d.DefaultLimit > 0 && d.PowerLimit > 0 && d.PowerLimit < 0.99*d.DefaultLimit {
 			out = append(out, Warning{Code: "device-power",

@@ -87,7 +87,7 @@ func TestDeviceWarnings(t *testing.T) {
 	want := []string{
 		"cuda:0 is limited to 500 W, it is sold with 700 W",
 		"cuda:1 waited 33 % of the time for batches",
-		"the clock of cuda:1 is held down by: heat",
+		"the clock of cuda:1 was held down by: heat",
 		"cuda:1 encodes 80 % of the tokens a second that cuda:0 encodes while busy",
 	}
 	var got []string

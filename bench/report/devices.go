@@ -86,7 +86,7 @@ func DeviceFacts(e bench.Engine) [][2]string {
 	return out
 }
 
-var deviceColumns = []column{{"Devices", false}, {"chunks", true}, {"chunks/s busy", true}, {"busy", true}, {"idle", true}, {"to device", true}, {"from device", true}, {"copies hidden", true}, {"1 − cosine", true}}
+var deviceColumns = []column{{"Devices", false}, {"chunks/s", true}, {"busy", true}, {"idle", true}, {"to device", true}, {"from device", true}, {"hidden", true}, {"power", true}, {"1 − cosine", true}}
 
 func deviceRows(e bench.Engine) [][]string {
 	var rows [][]string
@@ -99,9 +99,16 @@ func deviceRows(e bench.Engine) [][]string {
 		if share, ok := d.Hidden(); ok {
 			hidden = percent(share)
 		}
-		rows = append(rows, []string{d.Name, bench.Thousands(d.Rows), rate, busy, idle, transferText(d.In), transferText(d.Out), hidden, imprecision(d.MinCosine)})
+		rows = append(rows, []string{d.Name, rate, busy, idle, transferText(d.In), transferText(d.Out), hidden, wattsText(d.Power), imprecision(d.MinCosine)})
 	}
 	return rows
+}
+
+func wattsText(w float64) string {
+	if w <= 0 {
+		return none
+	}
+	return fixed(w, 0) + gap + "W"
 }
 
 func transferText(t bench.Transfer) string {
@@ -114,6 +121,13 @@ func transferText(t bench.Transfer) string {
 // deviceNotes say what peaks the devices have, once for those that share one.
 func deviceNotes(e bench.Engine) []string {
 	var notes []string
+	for _, d := range e.Devices {
+		if d.ClockMHz > 0 {
+			notes = append(notes, fmt.Sprintf("%s: %s MHz in the mean, %s °C at most", d.Name, fixed(d.ClockMHz, 0), fixed(d.Celsius, 0))+given(d.HeldDown != "", "; held down by "+d.HeldDown))
+		}
+	}
+	notes = append(notes, "chunks/s while busy; to and from the device by its events; hidden is the share of the copies that ran beside computing")
+	seen := len(notes)
 	names := map[string][]string{}
 	for _, d := range e.Devices {
 		note := join("; ", given(d.Peak > 0, "peak "+scaled(d.Peak, "FLOP/s")+" ("+d.PeakSource+")"),
@@ -126,8 +140,8 @@ func deviceNotes(e bench.Engine) []string {
 		}
 		names[note] = append(names[note], d.Name)
 	}
-	for i, note := range notes {
-		notes[i] = strings.Join(names[note], ", ") + ": " + note
+	for i, note := range notes[seen:] {
+		notes[seen+i] = strings.Join(names[note], ", ") + ": " + note
 	}
 	return notes
 }

@@ -157,13 +157,14 @@ func devices() *bench.Record {
 		Name: "cuda:0", Model: "NVIDIA H100 80GB HBM3", Part: "H100 SXM", UUID: "GPU-1", PCI: "0000:1b:00.0", Capability: "9.0", Memory: 85_017_624_576, SMs: 132, ECC: true,
 		CUDA: "13.0", Driver: "580.65.06", PowerLimit: 700, DefaultLimit: 700,
 		Peak: 989.4e12, PeakSource: "NVIDIA H100 Tensor Core GPU architecture, dense", Measured: 612e12, HowPeak: "1,024 × 131,072 × 768, median of 9",
+		Power: 611.3, ClockMHz: 1902, Celsius: 63,
 		MinCosine: 0.9999981, Batches: 812, Rows: 103_936, Tokens: 41_574_400, BusyS: 30.4, IdleS: 0.6, ComputeS: 30.39,
 		In: bench.Transfer{Bytes: 700_000_000, Seconds: 0.014}, Out: bench.Transfer{Bytes: 160_000_000, Seconds: 0.0031},
 	}
 	second := d
 	second.Name, second.UUID, second.PCI, second.PowerLimit = "cuda:1", "GPU-2", "0000:3b:00.0", 500
 	second.Batches, second.Rows, second.Tokens, second.IdleS, second.BusyS = 601, 76_928, 30_771_200, 0.2, 30.8
-	second.HeldDown = "power limit"
+	second.HeldDown, second.Power, second.ClockMHz = "power limit (82 %)", 498.4, 1522
 	r.Engine.Devices = []bench.Device{d, second}
 	return settle(r)
 }

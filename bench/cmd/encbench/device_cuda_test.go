@@ -127,6 +127,14 @@ func TestDeviceSpeed(t *testing.T) {
 	if r.code != 2 || !strings.Contains(r.stderr, "--dtype tf32 is a way of CUDA devices") {
 		t.Errorf("tf32 on the processor: exit %d, %s", r.code, r.stderr)
 	}
+	// What nvidia-smi tells while it runs is in the record.
+	dir := t.TempDir()
+	const uuid = "GPU-656e6362-656e-6368-2066-616b65000000"
+	line := uuid + ", encbench fake device, 550.00, 0000:00:00.0, 300.00, 350.00, 290.5, 1410, 1980, 2619, 55, 0x4, Enabled, Enabled, Disabled, 5, 16, 4, 99"
+	if err := os.WriteFile(filepath.Join(dir, "nvidia-smi"), []byte("#!/bin/sh\necho '"+line+"'\ncase $3 in -lms*) exec sleep 600;; esac\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	env = append(env, "PATH="+dir+":"+os.Getenv("PATH"))
 	r = start(t, env, append(speed, "--device", "cuda:1,cuda:0,1", "--dtype", "tf32,float16")...)
 	if r.code != 0 {
 		t.Fatalf("exit %d: %s", r.code, r.stderr)
@@ -151,6 +159,9 @@ func TestDeviceSpeed(t *testing.T) {
 		rows, names := int64(0), []string{}
 		for _, d := range e.Devices {
 			rows, names = rows+d.Rows, append(names, d.Name)
+			if d.UUID == uuid && (d.PowerLimit != 300 || d.DefaultLimit != 350 || d.Power != 290.5 || d.ClockMHz != 1410 || d.HeldDown != "power limit (100 %)") {
+				t.Errorf("record %d: what nvidia-smi told is %+v", i, d)
+			}
 			if !d.Fake || d.MinCosine < 0.99 || d.Capability != "9.0" || d.BusyS <= 0 || d.Peak != 0 {
 				t.Errorf("record %d: device %+v", i, d)
 			}

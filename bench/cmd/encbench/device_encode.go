@@ -214,7 +214,7 @@ func (d deviceRun) describe(ctx context.Context) []bench.Device {
 			b.Part, b.Peak, b.PeakSource, b.DefaultLimit = part.Name, part.FLOPS(d.engaged), part.Source, float64(part.Watts)
 		}
 		if g := nvidia.Find(told, info.UUID); g != nil {
-			b.PowerLimit, b.HeldDown = g.PowerLimit, g.Throttled
+			b.PowerLimit = g.PowerLimit
 			if g.DefaultLimit > 0 {
 				b.DefaultLimit = g.DefaultLimit
 			}
@@ -247,6 +247,16 @@ func (e *deviceEncoder) warningsOf(d deviceRun) []bench.Warning {
 		}
 	}
 	return out
+}
+
+// loads puts what was seen of the devices while they ran into a record.
+func loads(devices []bench.Device, seen []nvidia.Load) {
+	for i := range devices {
+		if l := nvidia.FindLoad(seen, devices[i].UUID); l != nil {
+			d := &devices[i]
+			d.Power, d.ClockMHz, d.Celsius, d.HeldDown = l.Power, l.ClockMHz, l.Celsius, l.HeldDown
+		}
+	}
 }
 
 // use is what each replica did since it was opened, by the device's own events.

@@ -11,6 +11,7 @@ import (
 
 	"encbench/bench"
 	"encbench/bench/env"
+	"encbench/bench/env/nvidia"
 	"encbench/bench/env/peak"
 	"encbench/bench/report"
 	"encbench/corpus"
@@ -262,7 +263,17 @@ func (s *speedRun) measure(ctx context.Context) error {
 		return nil
 	}
 	watch := env.StartWatch()
+	var gpus *nvidia.Watch
+	if s.onDevices() {
+		gpus = nvidia.StartWatch(ctx)
+	}
 	err := h.Run(ctx)
+	if gpus != nil {
+		seen := gpus.Stop()
+		for _, a := range s.arms {
+			loads(a.Record.Engine.Devices, seen)
+		}
+	}
 	_, noise := watch.Stop().Quiet()
 	if _, before := s.facts.Quiet(); len(noise) == 0 {
 		noise = before

@@ -97,11 +97,7 @@ const timeout = 10 * time.Second
 func Query(ctx context.Context) ([]GPU, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	var names []string
-	for _, f := range fields {
-		names = append(names, f.name)
-	}
-	out, err := exec.CommandContext(ctx, "nvidia-smi", "--query-gpu="+strings.Join(names, ","), "--format=csv,noheader,nounits").Output()
+	out, err := exec.CommandContext(ctx, "nvidia-smi", query()...).Output()
 	if e := (*exec.ExitError)(nil); errors.As(err, &e) && len(out)+len(e.Stderr) > 0 {
 		first, _, _ := strings.Cut(strings.TrimSpace(string(e.Stderr)+string(out)), "\n")
 		return nil, fmt.Errorf("nvidia-smi: %w: %s", err, first)
@@ -110,6 +106,15 @@ func Query(ctx context.Context) ([]GPU, error) {
 		return nil, fmt.Errorf("nvidia-smi: %w", err)
 	}
 	return parse(string(out))
+}
+
+// query asks for the fields.
+func query() []string {
+	var names []string
+	for _, f := range fields {
+		names = append(names, f.name)
+	}
+	return []string{"--query-gpu=" + strings.Join(names, ","), "--format=csv,noheader,nounits"}
 }
 
 // parse reads the answer, a line for each device.
@@ -123,18 +128,22 @@ func parse(text string) ([]GPU, error) {
 	}
 	var out []GPU
 	for _, line := range lines {
-		var g GPU
-		for i, f := range fields {
-			s := strings.TrimSpace(line[i])
-			if strings.HasPrefix(s, "[") || s == "N/A" { // [N/A], [Not Supported]
-				continue
-			}
-			v, _ := strconv.ParseFloat(s, 64)
-			f.set(&g, s, v)
-		}
-		out = append(out, g)
+		out = append(out, gpu(line))
 	}
 	return out, nil
+}
+
+// gpu reads the fields of a device.
+func gpu(line []string) (g GPU) {
+	for i, f := range fields {
+		s := strings.TrimSpace(line[i])
+		if strings.HasPrefix(s, "[") || s == "N/A" { // [N/A], [Not Supported]
+			continue
+		}
+		v, _ := strconv.ParseFloat(s, 64)
+		f.set(&g, s, v)
+	}
+	return g
 }
 
 // Find gives the device of a UUID, nil where it is not among them. A MIG slice has a

@@ -1,11 +1,13 @@
 package nvidia
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 )
 
 const answer = `GPU-1234abcd-0000-1111-2222-333344445555, NVIDIA H100 80GB HBM3, 580.65.06, 00000000:1B:00.0, 650.00, 700.00, 88.31, 1980, 1980, 2619, 41, 0x0000000000000004, Enabled, Enabled, Disabled, 5, 16, 4, 0
@@ -58,5 +60,40 @@ func TestQuery(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	if _, err := Query(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "nvidia-smi: ") {
 		t.Errorf("no tool: %v", err)
+	}
+}
+
+// A watch takes the mean of what it saw, with the share of the time in which a clock was
+// held down, and ends its tool.
+func TestWatch(t *testing.T) {
+	first, second := strings.Split(answer, "\n")[0], strings.Split(answer, "\n")[1]
+	cooler := strings.Replace(strings.Replace(strings.Replace(first, "88.31", "100.31", 1), "0x0000000000000004", "0x0000000000000000", 1), " 1980, 1980", " 1880, 1980", 1)
+	tool(t, "case $3 in -lms=1000) ;; *) exit 3;; esac; cat <<'X'\n"+strings.Join([]string{first, second, "rubbish", cooler, second}, "\n")+"\nX\nexec sleep 600")
+	w := StartWatch(t.Context())
+	for seen := 0; seen < 4; time.Sleep(time.Millisecond) {
+		w.mutex.Lock()
+		seen = 0
+		for _, all := range w.seen {
+			seen += len(all)
+		}
+		w.mutex.Unlock()
+	}
+	got := w.Stop()
+	want := []Load{
+		{UUID: "GPU-1234abcd-0000-1111-2222-333344445555", Samples: 2, Power: 94.31, ClockMHz: 1930, Celsius: 41, HeldDown: "power limit (50 %)"},
+		{UUID: "GPU-9999abcd-0000-1111-2222-333344445555", Samples: 2, ClockMHz: 210, Celsius: 31},
+	}
+	if len(got) != 2 || math.Abs(got[0].Power-want[0].Power) > 1e-9 {
+		t.Fatalf("got %+v, want %+v", got, want)
+	}
+	if got[0].Power = want[0].Power; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if l := FindLoad(got, "gpu-9999ABCD-0000-1111-2222-333344445555"); l == nil || l.ClockMHz != 210 {
+		t.Errorf("FindLoad gave %+v", l)
+	}
+	t.Setenv("PATH", t.TempDir())
+	if got := StartWatch(t.Context()).Stop(); got != nil {
+		t.Errorf("no tool: %+v", got)
 	}
 }
