@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
 
 	"encbench/cuda"
@@ -23,7 +24,10 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	cudatest.Main(m, cudatest.Kernels{Sources: []string{dir + "src/all.cu", dir + "emu/emu.cc"}, Include: []string{dir + "emu", dir + "src"}, PTX: kernels.PTX(), Stamp: stamp})
+	cudatest.Main(m, cudatest.Kernels{
+		Sources: []string{dir + "src/all.cu", dir + "src/wide.cu", dir + "emu/emu.cc", dir + "emu/hopper.cc"}, Include: []string{dir + "emu", dir + "src"},
+		PTX: slices.Concat(kernels.SM80.PTX(), kernels.SM90A.PTX()), Stamp: stamp,
+	})
 }
 
 // rowsOf lays values out as rows of a type, with a stride of its own.
@@ -155,6 +159,7 @@ func random(n int) *trial {
 	if n%6 == 1 {
 		c.opt.stage = 1 + rng.IntN(2000)
 	}
+	c.opt.Variant = kernels.Variant(n / 2 % 2)
 	if n%11 == 5 {
 		c.k = 400 // more than there are
 	}

@@ -19,6 +19,9 @@ type Options struct {
 	// room is left for rows that are streamed, for 1,024 queries and for k of 100.
 	Rows       int64
 	Queries, K int
+	// Variant chooses the kernels; the zero value is the portable ones, which every device
+	// runs. SM90A is for H100 and H200 alone.
+	Variant kernels.Variant
 	// Kept is how many rows more than k a query keeps before they are scored by the
 	// rule; 0 is a choice by k.
 	Kept int

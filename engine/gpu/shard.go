@@ -129,7 +129,7 @@ func openShard(w *cuda.Worker, opt Options, of int) (*shard, error) {
 	s := &shard{opt: opt, of: of, w: w}
 	s.measure = measure{dim: stride(opt.Dim), metric: opt.Metric}
 	err := w.Do(func(c *cuda.Context) (err error) {
-		if s.set, err = kernels.Load(c); err != nil {
+		if s.set, err = kernels.LoadVariant(c, opt.Variant); err != nil {
 			return err
 		}
 		for _, to := range []**cuda.Stream{&s.work, &s.feed} {
