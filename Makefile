@@ -54,7 +54,7 @@ ARM64      := GOARCH=arm64 CGO_ENABLED=1 CC=$(ARM64_CC)
 # know of cannot follow; and PURE, which is tested without cgo and has none.
 ARM64_TESTS = $(filter-out encbench encbench/bench/peers encbench/corpus% encbench/metrics%,$(shell $(GO) list ./...))
 
-.PHONY: help build assets speed eval test test-emu kernels kernels-check race lint fuzz-short golden cover bench \
+.PHONY: help build assets speed eval test test-emu gpu-check kernels kernels-check race lint fuzz-short golden cover bench \
 	bench-compare peers results test-nocgo test-arm64 dist notices clean
 
 help: ## list the targets (default)
@@ -83,6 +83,11 @@ test: assets ## run every test, none skipped
 
 test-emu: ## run the GPU path on a CPU: a fake driver, and the kernels compiled by g++
 	@$(call HEADER,yes); $(GO) test $(EMU)
+
+gpu-check: ## try a GPU: results, copies, searches, overlap; the record goes on in out/gpu-check.json
+	@$(MAKE) build CUDA=yes
+	@mkdir -p $(OUT)
+	$(BIN) gpu-check --out $(OUT)/gpu-check.json $(if $(ONLY),--only $(ONLY))
 
 $(TOOLS)/done: kernels/_gen/requirements.txt
 	rm -rf $(TOOLS)

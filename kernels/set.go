@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"encbench/cuda"
 	"encbench/engine"
@@ -71,6 +72,29 @@ func LoadVariant(c *cuda.Context, v Variant) (s *Set, err error) {
 	}
 	s.compact, s.fill, s.sort, s.norm = find("compact"), find("fill"), find("sort"), find("normalize")
 	return s, err
+}
+
+// Spilled names the kernels of which the driver's compiler keeps registers in memory on this
+// device; none does where it compiles as the one of `make kernels-check`.
+func (s *Set) Spilled(c *cuda.Context) ([]string, error) {
+	all := []*cuda.Function{s.compact, s.fill, s.sort, s.norm}
+	for _, of := range []map[string]*cuda.Function{s.search, s.byElem} {
+		for _, f := range of {
+			all = append(all, f)
+		}
+	}
+	var names []string
+	for _, f := range all {
+		a, err := c.Attributes(f)
+		if err != nil {
+			return nil, err
+		}
+		if a.Local > 0 {
+			names = append(names, fmt.Sprintf("%s (%d bytes a thread)", f.Name, a.Local))
+		}
+	}
+	slices.Sort(names)
+	return names, nil
 }
 
 // Free unloads the kernels.

@@ -141,7 +141,7 @@ func random(n int) *trial {
 	}
 	switch rng.IntN(4) {
 	case 0: // all streamed
-		c.opt.stay, c.opt.slots = -1, 1+rng.IntN(2)
+		c.opt.stay, c.opt.Slots = -1, 1+rng.IntN(2)
 	case 1: // some
 		c.opt.stay = 1 + rng.Int64N(200)
 	case 2:

@@ -34,10 +34,13 @@ type Options struct {
 	// BlockRows are the rows of an allocation and of a streamed block; 0 is a choice by
 	// the row's size.
 	BlockRows int
+	// Stream keeps all rows on the host, also where they fit on the device; Slots are the
+	// streamed blocks in flight, 0 is two. Both are for measuring what streaming costs.
+	Stream bool
+	Slots  int
 
 	most  int   // rows that a query keeps at most; 0 is kernels.MostSorted. Tests have it low.
 	room  int   // keys of a list; 0 is twice most
-	slots int   // of streamed blocks; 0 is 2
 	stay  int64 // rows of a device that stay at most; 0 is as many as fit, −1 none
 	stage int   // bytes of a staging buffer; 0 is stageBytes
 }
@@ -56,6 +59,14 @@ const (
 func (o Options) limits() (most, room int) {
 	most = cmp.Or(o.most, kernels.MostSorted)
 	return most, cmp.Or(o.room, 2*most)
+}
+
+// stays are the rows that stay on a device at most, as Need has it.
+func (o Options) stays() int64 {
+	if o.Stream {
+		return -1
+	}
+	return o.stay
 }
 
 // kept is how many rows a query keeps that asks for k.
@@ -79,9 +90,9 @@ func (o Options) Validate() error {
 	case o.Store > engine.StoreInt8:
 		errs = append(errs, fmt.Errorf("store: expected given, float32, float16 or bfloat16, found %s", o.Store))
 	}
-	if o.Rows < 0 || o.Queries < 0 || o.K < 0 || o.Kept < 0 || o.PanelRows < 0 || o.BlockRows < 0 || o.PrimeRows < -1 {
-		errs = append(errs, fmt.Errorf("rows %d, queries %d, k %d, kept %d, panel rows %d, block rows %d: none may be negative, and prime rows, %d, not below -1",
-			o.Rows, o.Queries, o.K, o.Kept, o.PanelRows, o.BlockRows, o.PrimeRows))
+	if o.Rows < 0 || o.Queries < 0 || o.K < 0 || o.Kept < 0 || o.PanelRows < 0 || o.BlockRows < 0 || o.Slots < 0 || o.PrimeRows < -1 {
+		errs = append(errs, fmt.Errorf("rows %d, queries %d, k %d, kept %d, panel rows %d, block rows %d, slots %d: none may be negative, and prime rows, %d, not below -1",
+			o.Rows, o.Queries, o.K, o.Kept, o.PanelRows, o.BlockRows, o.Slots, o.PrimeRows))
 	}
 	return errors.Join(errs...)
 }

@@ -17,7 +17,7 @@ import (
 func (s *shard) need(free int64) Need {
 	most, room := s.opt.limits()
 	n := Need{Free: free, Devices: s.of, Dim: s.opt.Dim, Elem: s.elem, Metric: s.opt.Metric, Queries: s.opt.Queries, Kept: most, Room: room,
-		Block: int64(s.opt.BlockRows), Slots: s.opt.slots, Stay: s.opt.stay, Stage: int64(s.opt.stage)}
+		Block: int64(s.opt.BlockRows), Slots: s.opt.Slots, Stay: s.opt.stays(), Stage: int64(s.opt.stage)}
 	if n.Queries == 0 {
 		n.Queries = 1024
 	}

@@ -21,7 +21,7 @@ import (
 func streamed(t *testing.T, slots int) Stats {
 	t.Helper()
 	c := &trial{name: fmt.Sprint(slots, " slots"), elem: engine.F16, k: 2, devices: 1, rng: rand.New(rand.NewPCG(1, 2))}
-	c.opt = Options{Dim: 64, BlockRows: 40, stay: -1, slots: slots, most: 4, room: 64, PrimeRows: -1}
+	c.opt = Options{Dim: 64, BlockRows: 40, stay: -1, Slots: slots, most: 4, room: 64, PrimeRows: -1}
 	for range 321 {
 		row := make([]float32, c.opt.Dim)
 		normal(c.rng, row, 1)

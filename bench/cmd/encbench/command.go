@@ -41,7 +41,7 @@ func commands() []*command {
 		corpusListCommand, corpusShowCommand,
 		assetsListCommand, assetsGetCommand, assetsVerifyCommand,
 		peersCommand, resultsCommand,
-		doctorCommand, versionCommand,
+		doctorCommand, gpuCheckCommand, versionCommand,
 	}
 }
 

@@ -1,0 +1,89 @@
+//go:build cuda && linux && cgo && (amd64 || arm64)
+
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"encbench/bench/gpucheck"
+)
+
+// The whole check runs on the fake driver, goes on where it stopped, and says what it
+// found.
+func TestDeviceGPUCheck(t *testing.T) {
+	if _, err := buildStock(); err != nil { // before the test leaves its folder
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	read := func() (r gpucheck.Record) {
+		data, err := os.ReadFile("c.json")
+		if err == nil {
+			err = json.Unmarshal(data, &r)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	// A device that is lost in the middle: what was found before is kept.
+	check := []string{"gpu-check", "--out", "c.json"}
+	r := start(t, []string{"ENCBENCH_FAKE_FAIL=copy-out:200:700"}, check...)
+	lost := read()
+	if r.code != 1 || !strings.Contains(r.stderr, "700 CUDA_ERROR_ILLEGAL_ADDRESS") || !strings.Contains(r.stderr, "the sections after it were not run") || len(lost.Done) == 0 || len(lost.Done) > 5 || lost.Done[len(lost.Done)-1].Passed() {
+		t.Errorf("lost: exit %d, %s, %d sections", r.code, r.stderr, len(lost.Done))
+	}
+	r = start(t, nil, check...)
+	whole := read()
+	if r.code != 0 || len(whole.Done) != 6 || !whole.Fake || !whole.Small || !whole.Done[0].Started.Equal(lost.Done[0].Started) {
+		t.Fatalf("exit %d, %d sections: %s\n%s", r.code, len(whole.Done), r.stderr, r.stdout)
+	}
+	for _, want := range []string{
+		"encbench gpu-check: encbench fake device, no GPU: the fake driver of tests, whose rates mean nothing",
+		"driver: passed in ", "kernels: passed in ", "copies: passed in ", "peak: passed in ", "search: passed in ", "overlap: passed in ",
+		"load the kernels of sm_80 ", "load the kernels of sm_90a ", "64 KiB, to the device, page-locked", "places compared", "sm_90a, 130 × 300 × 64 in float16, median of 9",
+		"sm_80, 880 × 64, 70 queries, k 20", "streamed, two blocks in flight", "the longer of both, of the time",
+	} {
+		if !strings.Contains(r.stdout, want) {
+			t.Errorf("the report does not say %q:\n%s", want, r.stdout)
+		}
+	}
+	for _, s := range whole.Done {
+		if !s.Passed() || len(s.Values) == 0 {
+			t.Errorf("section %+v", s)
+		}
+		for _, v := range s.Values {
+			if v.Value <= 0 || v.Unit != "" && strings.HasPrefix(v.Of, "the dense") && v.Share != 0 {
+				t.Errorf("section %s: %+v", s.Section, v)
+			}
+		}
+	}
+	// Nothing is left to do; another program's or device's record begins anew.
+	if r = start(t, nil, append(check, "--only", "copies")...); r.code != 0 || len(read().Done) != 6 {
+		t.Errorf("again: exit %d, %s", r.code, r.stderr)
+	}
+	// Wrong rows are found: a device that does not copy what it should.
+	for _, c := range []struct {
+		args, want string
+		code       int
+	}{
+		{"--only speed", `no section "speed": driver, kernels, copies, peak, search, overlap`, 2},
+		{"--device 3", "open cuda:3: cuda: device 3: the driver shows 1, numbered from 0", 1},
+		{"--device -1", "device -1: expected 0 or more", 2},
+	} {
+		if r := start(t, nil, append([]string{"gpu-check"}, strings.Fields(c.args)...)...); r.code != c.code || !strings.Contains(r.stderr, c.want) || r.stdout != "" {
+			t.Errorf("%s: exit %d, %q, want %q", c.args, r.code, r.stderr, c.want)
+		}
+	}
+	if err := os.WriteFile("other.json", []byte("{}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := start(t, nil, "gpu-check", "--out", "other.json"); r.code == 0 || !strings.Contains(r.stderr, "other.json") {
+		t.Errorf("another file: exit %d, %q", r.code, r.stderr)
+	}
+	if r := start(t, []string{"ENCBENCH_CUDA_DRIVER=/none.so"}, "gpu-check"); r.code != 1 || !strings.Contains(r.stderr, "no CUDA driver: /none.so") {
+		t.Errorf("no driver: exit %d, %q", r.code, r.stderr)
+	}
+}
