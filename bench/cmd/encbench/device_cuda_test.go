@@ -162,6 +162,9 @@ func TestDeviceSpeed(t *testing.T) {
 			if d.UUID == uuid && (d.PowerLimit != 300 || d.DefaultLimit != 350 || d.Power != 290.5 || d.ClockMHz != 1410 || d.HeldDown != "power limit (100 %)") {
 				t.Errorf("record %d: what nvidia-smi told is %+v", i, d)
 			}
+			if (d.Measured > 0) != (want.dtype == "float16") || (d.HowPeak != "") != (want.dtype == "float16") {
+				t.Errorf("record %d, %s: a measured peak of %g, %s", i, want.dtype, d.Measured, d.HowPeak)
+			}
 			if !d.Fake || d.MinCosine < 0.99 || d.Capability != "9.0" || d.BusyS <= 0 || d.Peak != 0 {
 				t.Errorf("record %d: device %+v", i, d)
 			}

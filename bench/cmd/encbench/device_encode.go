@@ -238,6 +238,21 @@ func (e *deviceEncoder) describe(ctx context.Context, rt *ort.Runtime, sha strin
 	}
 }
 
+// measurePeaks puts what the product kernel of the search reaches into the devices, where
+// the model's products are of the same 16 bits.
+func (d deviceRun) measurePeaks(ctx context.Context, devices []bench.Device) error {
+	if products[d.engaged] == 0 {
+		return nil
+	}
+	for i, info := range d.place.cuda {
+		var err error
+		if devices[i].Measured, devices[i].HowPeak, err = productPeak(ctx, info); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // warningsOf are those of opening the replicas.
 func (e *deviceEncoder) warningsOf(d deviceRun) []bench.Warning {
 	var out []bench.Warning

@@ -13,6 +13,7 @@ import (
 	"encbench/cuda"
 	"encbench/engine"
 	"encbench/engine/gpu"
+	"encbench/kernels"
 )
 
 // workers opens the devices of a place. They are closed with closeWorkers.
@@ -34,6 +35,21 @@ func closeWorkers(all []*cuda.Worker) error {
 		errs = append(errs, w.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// productPeak measures the product kernel of the search on a device, in FLOP/s, and says
+// how.
+func productPeak(ctx context.Context, info cuda.Info) (flops float64, how string, err error) {
+	size := gpu.DefaultPeak
+	if cuda.State().Fake {
+		size = gpu.PeakSize{Queries: 16, Rows: 128, Dim: 64}
+	}
+	w, err := cuda.Open(info.Ordinal)
+	if err != nil {
+		return 0, "", err
+	}
+	flops, how, err = gpu.Peak(ctx, w, kernels.SM80, size)
+	return flops, how, errors.Join(err, w.Close())
 }
 
 // deviceSearch is a search on devices, which it holds.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"encbench/bench"
 )
@@ -25,6 +26,9 @@ func (s *speedRun) openDevices(ctx context.Context, a *arm) error {
 	a.warnings = append(a.warnings, enc.warningsOf(run)...)
 	r.Cold.Import, r.Cold.SessionCreate = enc.graph.Seconds(), enc.create.Seconds()
 	r.Engine = enc.describe(ctx, s.rt, s.rtSHA, run, c.dtype, c.threads)
+	if err := run.measurePeaks(ctx, r.Engine.Devices); err != nil {
+		return errors.Join(err, enc.Close())
+	}
 	r.Protocol.DType, r.Model.Computed = run.engaged, run.engaged
 	if c.region != bench.RegionEncode {
 		r.Engine.Feeders = c.threads
