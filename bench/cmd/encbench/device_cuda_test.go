@@ -33,16 +33,21 @@ type stock struct {
 	env     []string
 }
 
+// home is the folder of this package, which tests leave.
+var home, _ = os.Getwd()
+
 var buildStock = sync.OnceValues(func() (stock, error) {
 	dir, err := os.MkdirTemp("", "encbench-stock-")
 	if err != nil {
 		return stock{}, err
 	}
 	s := stock{command: filepath.Join(dir, "encbench")}
-	if out, err := exec.Command("go", "build", "-tags", "cuda", "-o", s.command, ".").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-tags", "cuda", "-o", s.command, ".")
+	build.Dir = home
+	if out, err := build.CombinedOutput(); err != nil {
 		return s, errors.New(string(out))
 	}
-	const from = "../../../kernels/"
+	from := filepath.Join(home, "../../../kernels") + "/"
 	stamp, err := kernels.Stamp(os.DirFS(from + "src"))
 	if err != nil {
 		return s, err
@@ -84,9 +89,6 @@ func start(t *testing.T, env []string, args ...string) result {
 // deviceVectors writes 700 documents and 20 queries of 24 values.
 func deviceVectors(t *testing.T) {
 	t.Helper()
-	if _, err := buildStock(); err != nil { // before the test leaves its folder
-		t.Fatal(err)
-	}
 	t.Chdir(t.TempDir())
 	rng := rand.New(rand.NewPCG(3, 4))
 	values := func(n int) []float32 {
@@ -229,9 +231,6 @@ func TestDeviceEval(t *testing.T) {
 // A reranker's order on devices is that on the processor.
 func TestDeviceRerank(t *testing.T) {
 	env := provided(t)
-	if _, err := buildStock(); err != nil { // before the test leaves its folder
-		t.Fatal(err)
-	}
 	t.Chdir(t.TempDir())
 	writeLabelled(t)
 	writeReranker(t, "reranker")
@@ -351,6 +350,61 @@ func TestDeviceSearchFaults(t *testing.T) {
 		if r.code != 2 || !strings.Contains(r.stderr, "is for the processor: --device cpu") {
 			t.Errorf("%s: exit %d, %q", args, r.code, r.stderr)
 		}
+	}
+}
+
+// Doctor says what encoding on a device lacks: the provider where there is a device, and
+// the libraries that a provider needs.
+func TestDeviceDoctor(t *testing.T) {
+	cache := t.TempDir()
+	r := start(t, []string{"ENCBENCH_CACHE=" + cache, "ENCBENCH_ORT_LIBRARY="}, "doctor")
+	for _, want := range []string{"ok    cuda:0     encbench fake device", "note  provider   ONNX Runtime's CUDA provider is not here, which encoding on a device needs: run `encbench assets get cuda12`"} {
+		if r.code != 0 || !strings.Contains(r.stdout, want) {
+			t.Errorf("exit %d, %s\nwant %s", r.code, r.stdout, want)
+		}
+	}
+	r = start(t, []string{"ENCBENCH_CACHE=" + cache, "ENCBENCH_ORT_LIBRARY=", "ENCBENCH_CUDA_DRIVER=/none.so"}, "doctor")
+	if r.code != 0 || strings.Contains(r.stdout, "provider ") || !strings.Contains(r.stdout, "note  driver     /none.so: cannot open") {
+		t.Errorf("no driver: exit %d, %s", r.code, r.stdout)
+	}
+	// A runtime with a provider beside it, of which nothing is here.
+	dir := t.TempDir()
+	lib, err := orttest.Double()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(lib)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := filepath.Join(dir, "libonnxruntime.so.1.31.1")
+	if err := os.WriteFile(own, text, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	source := filepath.Join(dir, "p.c")
+	if err := os.WriteFile(source, []byte("int p;\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	needed := filepath.Join(dir, "needed")
+	if err := os.Mkdir(needed, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"-shared", "-Wl,-soname,libcublas.so.12", "-o", filepath.Join(needed, "libcublas.so.12"), source},
+		{"-shared", "-o", filepath.Join(dir, "libonnxruntime_providers_cuda.so"), source, "-Wl,--no-as-needed", filepath.Join(needed, "libcublas.so.12")},
+	} {
+		if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
+			t.Fatalf("gcc %v: %v\n%s", args, err, out)
+		}
+	}
+	env := append(provided(t), "ENCBENCH_ORT_LIBRARY="+own, "LD_LIBRARY_PATH=")
+	r = start(t, env, "doctor")
+	if want := "libcublas.so.12 is missing; run `encbench assets get "; r.code != 0 || !strings.Contains(r.stdout, want) {
+		t.Errorf("exit %d, %s%s\nwant %s", r.code, r.stdout, r.stderr, want)
+	}
+	r = start(t, append(env, "LD_LIBRARY_PATH="+needed), "doctor")
+	if strings.Contains(r.stdout, "libcublas.so.12 is missing") {
+		t.Errorf("in LD_LIBRARY_PATH: exit %d, %s", r.code, r.stdout)
 	}
 }
 

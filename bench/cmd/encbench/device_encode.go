@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"encbench/bench"
@@ -25,38 +26,58 @@ const dtypeTF32 = "tf32"
 // cuda13Driver is the version of the driver from which on it runs CUDA 13.
 const cuda13Driver = 13000
 
-// cudaRuntime opens ONNX Runtime with its CUDA provider: the library that the user names,
-// or the assets for the driver's version. They are large, and never obtained unasked.
-func (a *app) cudaRuntime(own string) (*ort.Runtime, error) {
-	path, _, err := assets.Override("onnxruntime", own)
-	if err != nil {
-		return nil, err
+// cudaGroups are the groups of assets that the driver runs, the best first.
+func cudaGroups() []string {
+	if cuda.State().Version >= cuda13Driver {
+		return []string{"cuda13", "cuda12"}
 	}
-	if path != "" {
-		return ort.Load(path)
+	return []string{"cuda12"}
+}
+
+// cudaFiles finds ONNX Runtime with its CUDA provider: the library that the user names, or
+// the assets for the driver's version, with the libraries to be opened before it. The error
+// is assets.ErrAbsent where none is here.
+func (a *app) cudaFiles(own string) (path string, libraries []string, err error) {
+	if path, _, err = assets.Override("onnxruntime", own); err != nil || path != "" {
+		return path, nil, err
 	}
 	s, err := a.store()
 	if err != nil {
+		return "", nil, err
+	}
+	for _, g := range cudaGroups() {
+		if path, libraries, err = s.CUDA(g); !errors.Is(err, assets.ErrAbsent) {
+			return path, libraries, err
+		}
+	}
+	return "", nil, err
+}
+
+// providerFiles is cudaFiles with the folders of the libraries.
+func (a *app) providerFiles(own string) (path string, folders []string, err error) {
+	path, libraries, err := a.cudaFiles(own)
+	for _, l := range libraries {
+		if dir := filepath.Dir(l); !slices.Contains(folders, dir) {
+			folders = append(folders, dir)
+		}
+	}
+	return path, folders, err
+}
+
+// cudaRuntime opens ONNX Runtime with its CUDA provider. Its packages are large, and never
+// obtained unasked.
+func (a *app) cudaRuntime(own string) (*ort.Runtime, error) {
+	path, libraries, err := a.cudaFiles(own)
+	if errors.Is(err, assets.ErrAbsent) {
+		return nil, fmt.Errorf("encoding on a CUDA device needs ONNX Runtime's CUDA provider, which is not here: run `encbench assets get %s` (1.5 to 1.9 GB), name yours with --ort-library, or use --device cpu", cudaGroups()[0])
+	}
+	if err == nil && len(libraries) > 0 {
+		err = ort.Preload(libraries)
+	}
+	if err != nil {
 		return nil, err
 	}
-	groups := []string{"cuda12"}
-	if cuda.State().Version >= cuda13Driver {
-		groups = []string{"cuda13", "cuda12"}
-	}
-	for _, g := range groups {
-		path, libraries, err := s.CUDA(g)
-		if errors.Is(err, assets.ErrAbsent) {
-			continue
-		}
-		if err == nil {
-			err = ort.Preload(libraries)
-		}
-		if err != nil {
-			return nil, err
-		}
-		return ort.Load(path)
-	}
-	return nil, fmt.Errorf("encoding on a CUDA device needs ONNX Runtime's CUDA provider, which is not here: run `encbench assets get %s` (1.5 to 1.9 GB), name yours with --ort-library, or use --device cpu", groups[0])
+	return ort.Load(path)
 }
 
 // engaged is the type that products of a model run in on a device: that of its weights,

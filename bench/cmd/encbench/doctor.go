@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -62,6 +63,7 @@ func (f *doctorFlags) run(ctx context.Context, a *app, args []string) error {
 	}
 	c.runtime(f.ortLibrary)
 	c.cuda()
+	c.provider(f.ortLibrary)
 	switch c.failed {
 	case 0:
 	case 1:
@@ -177,6 +179,40 @@ func (c *checkup) cuda() {
 			text += "; " + f.Advice
 		}
 		c.line(state, f.Name, "%s", text)
+	}
+}
+
+// provider says what ONNX Runtime's CUDA provider lacks, where it is here or there is a
+// device for it.
+func (c *checkup) provider(own string) {
+	path, folders, err := c.app.providerFiles(own)
+	switch {
+	case errors.Is(err, assets.ErrAbsent):
+		if devices, err := cuda.Devices(); err == nil && len(devices) > 0 {
+			c.line("note", "provider", "ONNX Runtime's CUDA provider is not here, which encoding on a device needs: run `encbench assets get %s`, or name yours with --ort-library", cudaGroups()[0])
+		}
+		return
+	case err != nil:
+		c.line("FAIL", "provider", "%v", err)
+		return
+	}
+	all, err := ort.Libraries(path, folders)
+	if errors.Is(err, ort.ErrNoProvider) {
+		return // a library for the processor, which the line of the runtime tells of
+	}
+	if err != nil {
+		c.line("note", "provider", "%v", err)
+		return
+	}
+	missing := 0
+	for _, l := range all {
+		if !l.Found() {
+			missing++
+			c.line("note", "provider", "%s", l)
+		}
+	}
+	if missing == 0 {
+		c.line("ok", "provider", "ONNX Runtime's CUDA provider beside %s, with its %s", filepath.Base(path), count(len(all), "library"))
 	}
 }
 

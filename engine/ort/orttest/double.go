@@ -25,7 +25,9 @@ func Sources() []string {
 
 // Headers is the folder of ONNX Runtime's C header, as onnxruntime_go carries it.
 func Headers() (string, error) {
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/yalue/onnxruntime_go").Output()
+	list := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/yalue/onnxruntime_go")
+	list.Dir = filepath.Dir(Sources()[0]) // tests leave their folders
+	out, err := list.Output()
 	if err != nil {
 		return "", fmt.Errorf("find the header of ONNX Runtime: %w", err)
 	}
