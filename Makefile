@@ -37,7 +37,9 @@ VENV   := bench/peers/.venv
 PIP     = $(VENV)/bin/python -m pip install --quiet --no-deps --require-hashes --only-binary=:all:
 
 # Packages that run on a GPU, or on the fake driver.
-EMU := ./cuda/... ./kernels/... ./engine/gpu/...
+EMU       := ./cuda/... ./kernels/... ./engine/gpu/... ./bench/gpucheck
+# Of packages with tests of their own for the processor, those of devices.
+EMU_PARTS := ./engine/ort ./bench/cmd/encbench
 
 # What makes PTX of the kernels, and checks it.
 TOOLS := bin/cuda-tools
@@ -81,8 +83,11 @@ eval: build ## measure the quality of the pinned model beside BM25: report, reco
 test: assets ## run every test, none skipped
 	ENCBENCH_REQUIRE_ASSETS=1 $(GO) test ./...
 
-test-emu: ## run the GPU path on a CPU: a fake driver, and the kernels compiled by g++
-	@$(call HEADER,yes); $(GO) test $(EMU)
+test-emu: assets ## run the GPU path on a CPU: a fake driver, and the kernels compiled by g++; then a part under ASan and UBSan
+	@$(call HEADER,yes); export ENCBENCH_REQUIRE_ASSETS=1; set -x; \
+		$(GO) test $(EMU); \
+		$(GO) test -run 'CUDA|Device|Positions|Libraries' $(EMU_PARTS); \
+		ENCBENCH_FAKE_SANITIZE=1 $(GO) test -run 'Search|HardData|Random|Convert|Pool|Work|Graph|Sticky' ./cuda ./kernels ./engine/gpu
 
 gpu-check: ## try a GPU: results, copies, searches, overlap; the record goes on in out/gpu-check.json
 	@$(MAKE) build CUDA=yes
@@ -98,6 +103,7 @@ kernels: $(TOOLS)/done ## write kernels/ptx anew from kernels/src; needs clang-1
 	$(GEN)
 
 kernels-check: $(TOOLS)/done ## compare kernels/ptx with its sources; assemble and disassemble it
+	$(GO) test ./kernels/_gen
 	$(GEN) -check
 
 race: assets ## run every test under the race detector

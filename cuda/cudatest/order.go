@@ -56,11 +56,11 @@ func orderOf(test, order string) string {
 	return fmt.Sprintf("threads ran in the order %[1]s; %[2]s=%[1]s go test -tags cuda -run '^%[3]s$' runs them so again", order, orderKey, test)
 }
 
-// Cases is how many of n cases a test is to run: all of them, a third where the
-// emulation runs under sanitizers, which take several times as long.
+// Cases is how many of n cases a test is to run: all of them, an eighth where
+// the emulation runs under sanitizers, which take as many times as long.
 func Cases(n int) int {
 	if os.Getenv(sanitizeKey) == "1" {
-		return max(1, n/3)
+		return max(1, n/8)
 	}
 	return n
 }

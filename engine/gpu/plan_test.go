@@ -84,7 +84,7 @@ func TestValidate(t *testing.T) {
 	err := Options{Metric: 9, Store: engine.StoreInt8, Rows: -1, PrimeRows: -2}.Validate()
 	const want = "dim: expected 1 or more, found 0\nmetric: expected ip, cosine or l2, found Metric(9)\n" +
 		"store: int8 rows are searched by the processor only; expected given, float32, float16 or bfloat16\n" +
-		"rows -1, queries 0, k 0, kept 0, panel rows 0, block rows 0: none may be negative, and prime rows, -2, not below -1"
+		"rows -1, queries 0, k 0, kept 0, panel rows 0, block rows 0, slots 0: none may be negative, and prime rows, -2, not below -1"
 	if err == nil || err.Error() != want {
 		t.Errorf("%v", err)
 	}
