@@ -14,9 +14,9 @@ import (
 	"testing"
 )
 
-// planted are faults, each of which the emulation must show in one order at least: a text
+// shown are faults, each of which the emulation must show in one order at least: a text
 // of a source and what stands there instead, and part of what is to be told.
-var planted = []struct {
+var shown = []struct {
 	name, kernel, file, old, now, want string
 }{
 	{"none", "wide", "wide.cuh", "", "", "right"},
@@ -41,7 +41,7 @@ var planted = []struct {
 var orders = []string{"forward", "reverse", "random:1", "random:2"}
 
 // The emulation shows faults: without them nothing that it finds right would mean much.
-func TestPlantedFaults(t *testing.T) {
+func TestFaultsAreShown(t *testing.T) {
 	dir := t.TempDir()
 	compile := func(out string, args ...string) error {
 		args = append([]string{"-std=c++17", "-O1", "-ffp-contract=off", "-I" + filepath.Join("..", "cuda", "fake"), "-Iemu", "-o", out}, args...)
@@ -59,7 +59,7 @@ func TestPlantedFaults(t *testing.T) {
 	}
 	var group sync.WaitGroup
 	limit := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for i, p := range planted {
+	for i, p := range shown {
 		group.Go(func() {
 			limit <- struct{}{}
 			defer func() { <-limit }()

@@ -216,7 +216,9 @@ func (s *search) run(b *bench) (best [][]uint64, redone int) {
 			if b.uint32s(again, 1)[0] == 0 {
 				break
 			}
-			l.Active = redo
+			if l.Active = redo; redone > len(s.rows) {
+				b.Fatal("redoing a panel does not end")
+			}
 		}
 	}
 	out := b.alloc(8 * n * s.k)

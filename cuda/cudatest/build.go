@@ -114,7 +114,7 @@ func Build(kernels Kernels) (Library, error) {
 func (l Library) Run(t testing.TB, test string, env ...string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+test+"$", "-test.v")
-	cmd.Env = append(append(os.Environ(), l.env...), env...)
+	cmd.Env = append(append(plainEnv(), l.env...), env...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
@@ -127,7 +127,7 @@ func compile(dir string, flags, include, sources []string) ([]string, error) {
 	limit := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for i, source := range sources {
 		sum := sha256.New()
-		fmt.Fprintln(sum, flags, source)
+		fmt.Fprintln(sum, flags)
 		if err := digest(sum, source, include, map[string]bool{}); err != nil {
 			return nil, err
 		}
@@ -156,7 +156,8 @@ func digest(sum io.Writer, file string, include []string, seen map[string]bool) 
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(sum, "%s %d\n%s", file, len(text), text)
+	// Not its folder: a copy of a source is that source.
+	fmt.Fprintf(sum, "%s %d\n%s", filepath.Base(file), len(text), text)
 	for _, m := range included.FindAllSubmatch(text, -1) {
 		for _, dir := range append([]string{filepath.Dir(file)}, include...) {
 			path := filepath.Join(dir, string(m[1]))
@@ -194,10 +195,14 @@ func replace(path string, text []byte) error {
 
 func tool(name string, args ...string) error {
 	cmd := exec.Command(name, args...)
-	// A compiler is no part of what is sanitized.
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "LD_PRELOAD=") })
+	cmd.Env = plainEnv()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("compile the fake driver: %w\n%s", err, out)
 	}
 	return nil
+}
+
+// plainEnv is the environment of programs that are not sanitized.
+func plainEnv() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "LD_PRELOAD=") })
 }

@@ -8,9 +8,11 @@ import (
 	"strings"
 )
 
-var entry = regexp.MustCompile(`\.visible \.entry (\w+)\(([^)]*)\)`)
+// entry finds kernels, and the targets of the texts they are in.
+var entry = regexp.MustCompile(`\.visible \.entry (\w+)\(([^)]*)\)|\.target (\w+)`)
 
-// entries writes the table of kernels that the PTX names, each once. Parameters are 8
+// entries writes the table of kernels that the PTX names, each once with the targets of its
+// texts. Parameters are 8
 // bytes wide and none is a floating-point number, but for tensor maps, which come first;
 // so each kernel is called as a function of so many maps and integers.
 func entries(k Kernels) string {
@@ -19,17 +21,27 @@ func entries(k Kernels) string {
 	}
 	var b strings.Builder
 	b.WriteString(tableHead)
-	list, seen := "", map[string]bool{}
+	var names []string
+	rows, targets := map[string]string{}, map[string]string{}
+	target := ""
 	for _, m := range entry.FindAllSubmatch(k.PTX, -1) {
-		name, n, maps := string(m[1]), strings.Count(string(m[2]), ".param"), strings.Count(string(m[2]), ".b8")
-		if seen[name] {
+		if len(m[3]) > 0 {
+			target = string(m[3]) + " "
 			continue
 		}
-		seen[name] = true
-		fmt.Fprintf(&b, "extern \"C\" void %s();\n", name)
-		list += fmt.Sprintf("\t{\"%s\", %d, run<%s, %d, %d>, 64, 0, 1024, %d},\n", name, n, name, maps, n-maps, maps)
+		name, n, maps := string(m[1]), strings.Count(string(m[2]), ".param"), strings.Count(string(m[2]), ".b8")
+		if _, seen := rows[name]; !seen {
+			names = append(names, name)
+			fmt.Fprintf(&b, "extern \"C\" void %s();\n", name)
+			rows[name] = fmt.Sprintf("\"%s\", %d, run<%s, %d, %d>, 64, 0, 1024, %d", name, n, name, maps, n-maps, maps)
+		}
+		targets[name] += target
 	}
-	fmt.Fprintf(&b, "extern \"C\" const fake::Kernel encbench_fake_kernels[] = {\n%s\t{nullptr, 0, nullptr, 0, 0, 0, 0},\n};\n", list)
+	b.WriteString("extern \"C\" const fake::Kernel encbench_fake_kernels[] = {\n")
+	for _, name := range names {
+		fmt.Fprintf(&b, "\t{%s, %q},\n", rows[name], targets[name])
+	}
+	b.WriteString("\t{nullptr, 0, nullptr, 0, 0, 0, 0, nullptr},\n};\n")
 	fmt.Fprintf(&b, "extern \"C\" const char encbench_fake_stamp[] = %q;\n", k.Stamp)
 	return b.String()
 }

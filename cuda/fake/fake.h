@@ -150,6 +150,7 @@ struct Kernel {
 	int (*run)(const Launch &);
 	int registers, shared, most_threads;
 	int maps = 0;
+	const char *targets = ""; // of the texts that must have it, each with a space behind it
 };
 
 } // namespace fake

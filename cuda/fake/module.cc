@@ -83,6 +83,10 @@ int read(const std::string &text, Module *m, std::string *log) {
 	}
 	if (m->entries.empty())
 		return *log = "fake ptxas: no kernel in the PTX", INVALID_PTX;
+	const std::string target = field(text, ".target ") + " ";
+	for (const Kernel *k = encbench_fake_kernels; k && k->name; k++)
+		if (std::string(k->targets).find(target) != std::string::npos && !m->entries.count(k->name))
+			return *log = std::string("fake ptxas: kernel ") + k->name + " is not in the PTX", INVALID_PTX;
 	return OK;
 }
 
