@@ -90,7 +90,7 @@ func TestCUDAFaults(t *testing.T) {
 		{"FAKE_FAIL", "cuStreamWaitEvent", "1", "let a stream wait on device 0", false, 2, 0},
 		{"FAKE_FAIL", "cuMemcpyDtoDAsync_v2", "1", "on the device on device 0: 1 CUDA_ERROR_INVALID_VALUE", false, 2, 0},
 		{"FAKE_FAIL", "cuMemcpyDtoHAsync_v2", "1", "from the device on device 0: 1 CUDA_ERROR_INVALID_VALUE", true, 2, 0},
-		{"FAKE_FAIL", "cuEventSynchronize", "1", "wait for an event on device 0: 1 CUDA_ERROR_INVALID_VALUE", false, 2, 0},
+		{"FAKE_FAIL", "cuEventSynchronize", "719", " on device 0: 719 CUDA_ERROR_LAUNCH_FAILED", false, 2, 0},
 		{"FAKE_FAIL", "cuEventElapsedTime", "1", "take the time between events on device 0: 1 CUDA_ERROR_INVALID_VALUE", false, 5, 0},
 		{"FAKE_FAIL", "copy-in", "214", "214 CUDA_ERROR_ECC_UNCORRECTABLE", false, 1, 3},
 		{"FAKE_FAIL", "copy", "700", "700 CUDA_ERROR_ILLEGAL_ADDRESS", false, 1, 3},
