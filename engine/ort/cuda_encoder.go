@@ -68,7 +68,7 @@ func OpenCUDA(rt *Runtime, g Graph, opt CUDAOptions) (*CUDAEncoder, error) {
 	if err := errors.Join(g.Validate(), opt.validate(&g)); err != nil {
 		return nil, fmt.Errorf("ort: encode on device %d: %w", opt.Device, err)
 	}
-	e := &CUDAEncoder{graph: g, opt: opt, sorter: sorter{tokens: opt.GroupTokens}}
+	e := &CUDAEncoder{graph: g, opt: opt, sorter: sorter{tokens: opt.GroupTokens, step: opt.step(&g), most: g.MaxLen}}
 	start := time.Now()
 	if err := e.open(rt); err != nil {
 		return nil, errors.Join(fmt.Errorf("ort: %w", err), e.free())

@@ -232,7 +232,7 @@ func (l *lane) finish(s *deviceSlot, w engine.Work, err error) {
 // shapeOf is the shape that a group runs in.
 func (e *CUDAEncoder) shapeOf(g group) shape {
 	if !e.opt.Graphs {
-		return shape{g.n, g.longest}
+		return shape{g.n, e.sorter.top(g.longest)}
 	}
 	top := cmp.Or(engine.BucketTop(engine.Bucket(g.longest)), e.graph.MaxLen)
 	return shape{e.opt.UBatch, min(top, e.graph.MaxLen)}

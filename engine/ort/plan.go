@@ -93,11 +93,25 @@ type group struct {
 type sorter struct {
 	count  []int32
 	tokens int // of an automatic group; 0 = GroupTokens
+	step   int // lengths of an automatic group are equal when rounded up to it; 0 = 1
+	most   int // that they are rounded up to; 0 = no limit
+}
+
+// top is the length that a row's is rounded up to.
+func (s *sorter) top(length int) int {
+	if s.step <= 1 {
+		return length
+	}
+	top := (length + s.step - 1) / s.step * s.step
+	if s.most > 0 {
+		top = max(length, min(top, s.most))
+	}
+	return top
 }
 
 // split sorts the rows of a batch by length, longest first and stable, and cuts
-// them into groups: equal lengths up to the sorter's tokens when ubatch is 0, else
-// ubatch rows. Longest first, so that the last group to finish is a short one.
+// them into groups: equal lengths, rounded up, to the sorter's tokens when ubatch is 0,
+// else ubatch rows. Longest first, so that the last group to finish is a short one.
 func (s *sorter) split(off []int32, ubatch int, order []int32, groups []group) ([]int32, []group) {
 	rows := len(off) - 1
 	longest := int32(0)
@@ -128,8 +142,8 @@ func (s *sorter) split(off []int32, ubatch int, order []int32, groups []group) (
 		first := int(off[order[i]+1] - off[order[i]])
 		n := ubatch
 		if ubatch == 0 {
-			most := max(1, cmp.Or(s.tokens, GroupTokens)/max(first, 1))
-			for n = 1; n < most && i+n < rows && int(off[order[i+n]+1]-off[order[i+n]]) == first; n++ {
+			most := max(1, cmp.Or(s.tokens, GroupTokens)/max(s.top(first), 1))
+			for n = 1; n < most && i+n < rows && s.top(int(off[order[i+n]+1]-off[order[i+n]])) == s.top(first); n++ {
 			}
 		}
 		n = min(n, rows-i)

@@ -147,3 +147,28 @@ func TestPool(t *testing.T) {
 		t.Errorf("zero vector became %v", zero)
 	}
 }
+
+// Automatic groups of like length: rows whose lengths are equal when rounded up share one,
+// up to the tokens of a group, padding counted; what is rounded up is never more than the
+// longest row there may be.
+func TestSplitByStep(t *testing.T) {
+	s := sorter{tokens: 256, step: 64, most: 100}
+	lengths := []int{100, 99, 65, 64, 63, 1, 40, 2, 3}
+	off := []int32{0}
+	for _, n := range lengths {
+		off = append(off, off[len(off)-1]+int32(n))
+	}
+	order, groups := s.split(off, 0, nil, nil)
+	want := []group{{0, 2, 100}, {2, 1, 65}, {3, 4, 64}, {7, 2, 2}}
+	if !slices.Equal(groups, want) || len(order) != len(lengths) {
+		t.Errorf("groups %v in the order %v, want %v", groups, order, want)
+	}
+	for _, c := range []struct{ length, top int }{{1, 64}, {64, 64}, {65, 100}, {100, 100}, {120, 120}} {
+		if got := s.top(c.length); got != c.top {
+			t.Errorf("%d tokens are rounded up to %d, want %d", c.length, got, c.top)
+		}
+	}
+	if got := (&sorter{}).top(37); got != 37 {
+		t.Errorf("without a step 37 becomes %d", got)
+	}
+}

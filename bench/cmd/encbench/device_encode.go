@@ -117,7 +117,7 @@ type deviceRun struct {
 	place   place
 	engaged string
 	limit   feed.Limit // of a batch
-	ubatch  int        // rows of a group; 0 = those of equal length
+	ubatch  int        // rows of a group; 0 = those of like length
 	longest int        // tokens of a row
 	graphs  bool       // captured, a run for each length bucket
 }
@@ -133,7 +133,7 @@ type deviceEncoder struct {
 // open loads the model on every device. Close closes all of them.
 func (d deviceRun) open(rt *ort.Runtime) (*deviceEncoder, error) {
 	mark := time.Now()
-	g, err := d.model.buildFor(onnx.Options{Mask: d.ubatch > 1 || d.graphs, Target: onnx.CUDA, Compute: products[d.engaged]}, d.longest)
+	g, err := d.model.buildFor(onnx.Options{Mask: d.ubatch != 1 || d.graphs, Target: onnx.CUDA, Compute: products[d.engaged]}, d.longest)
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +206,7 @@ func (d deviceRun) howRun() string {
 	if d.ubatch > 0 {
 		text += fmt.Sprintf(", run in groups of %d rows", d.ubatch)
 	} else {
-		text += fmt.Sprintf(", run as equal-length groups of up to %d tokens", ort.DeviceGroupTokens)
+		text += fmt.Sprintf(", run as groups of up to %d tokens whose lengths are rounded up to %d", ort.DeviceGroupTokens, ort.DeviceStep)
 	}
 	if d.graphs {
 		text += " padded to their length bucket, captured"

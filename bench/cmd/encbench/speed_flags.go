@@ -49,7 +49,7 @@ func defineSpeed(fs *pflag.FlagSet) runner {
 	fs.IntSliceVar(&f.overlap, "overlap", []int{100}, "content `TOKENS` shared by neighbouring chunks; Hugging Face's \"stride\" is this overlap")
 	fs.StringSliceVar(&f.batch, "batch-size", []string{"128"}, "`CHUNKS` a batch, the protocol's unit; auto tries batches and physical batches that fit the memory, and takes the smallest within noise of the fastest. --batch is the same flag")
 	fs.IntSliceVar(&f.batchTokens, "batch-tokens", nil, "`TOKENS` a batch instead of chunks: it ends when its chunks, padded to the longest, would be more; at least --chunk")
-	fs.StringSliceVar(&f.ubatch, "ubatch-size", []string{"auto"}, "`ROWS` of a physical batch: auto groups rows of equal length; 128 runs the literal protocol. --ubatch is the same flag")
+	fs.StringSliceVar(&f.ubatch, "ubatch-size", []string{"auto"}, "`ROWS` of a physical batch: auto groups rows of equal length, on a CUDA device of like length; 128 runs the literal protocol. --ubatch is the same flag")
 	fs.StringArrayVar(&f.device, "device", []string{"auto"}, deviceHelp+". cpu,cuda:0,cuda:0,1 compares three: a number belongs to the device before it")
 	fs.BoolVar(&f.graphs, "cuda-graphs", false, "on CUDA devices capture the run of each length bucket and replay it; needs --ubatch-size with a number, rows are padded to the bucket")
 	fs.StringSliceVar(&f.dtype, "dtype", []string{dtypeAuto}, dtypeHelp)
