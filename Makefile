@@ -186,7 +186,7 @@ test-arm64: ## cross-build for arm64 and run the tests under qemu-user
 	$(ARM64_EXEC) $(OUT)/encbench-arm64 version
 	@$(call HEADER,yes); export $(ARM64); $(BUILD) -o $(OUT)/encbench-arm64-cuda ./bench/cmd/encbench
 	$(ARM64_EXEC) $(OUT)/encbench-arm64-cuda version
-	$(ARM64_EXEC) $(OUT)/encbench-arm64-cuda doctor | grep 'driver .*libcuda\.so\.1: cannot open shared object file'
+	ENCBENCH_CACHE=$(abspath $(OUT))/empty-cache $(ARM64_EXEC) $(OUT)/encbench-arm64-cuda doctor | grep 'driver .*libcuda\.so\.1: cannot open shared object file'
 	ENCBENCH_CACHE=$(abspath $(OUT))/arm64-cache $(ARM64_EXEC) $(OUT)/encbench-arm64 assets get onnxruntime || { sleep 10; ENCBENCH_CACHE=$(abspath $(OUT))/arm64-cache $(ARM64_EXEC) $(OUT)/encbench-arm64 assets get onnxruntime; }
 	rm -rf $(OUT)/empty-cache
 	[ -n '$(ARM64_TESTS)' ]

@@ -358,7 +358,7 @@ func TestDeviceSearchFaults(t *testing.T) {
 func TestDeviceDoctor(t *testing.T) {
 	cache := t.TempDir()
 	r := start(t, []string{"ENCBENCH_CACHE=" + cache, "ENCBENCH_ORT_LIBRARY="}, "doctor")
-	for _, want := range []string{"ok    cuda:0     encbench fake device", "note  provider   ONNX Runtime's CUDA provider is not here, which encoding on a device needs: run `encbench assets get cuda12`"} {
+	for _, want := range []string{"ok    cuda:0     encbench fake device", "note  provider   encoding on a CUDA device needs ONNX Runtime's CUDA provider, which is not here: run `encbench assets get cuda12`"} {
 		if r.code != 0 || !strings.Contains(r.stdout, want) {
 			t.Errorf("exit %d, %s\nwant %s", r.code, r.stdout, want)
 		}

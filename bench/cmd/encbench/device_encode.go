@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"time"
 
@@ -53,6 +54,14 @@ func (a *app) cudaFiles(own string) (path string, libraries []string, err error)
 	return "", nil, err
 }
 
+// noProvider says what to do where cudaFiles found none.
+func noProvider(err error) error {
+	if errors.Is(err, assets.ErrPlatform) {
+		return fmt.Errorf("encoding on a CUDA device needs ONNX Runtime's CUDA provider, of which there is no package for %s/%s: name yours with --ort-library, or use --device cpu", runtime.GOOS, runtime.GOARCH)
+	}
+	return fmt.Errorf("encoding on a CUDA device needs ONNX Runtime's CUDA provider, which is not here: run `encbench assets get %s` (1.5 to 1.9 GB), name yours with --ort-library, or use --device cpu", cudaGroups()[0])
+}
+
 // providerFiles is cudaFiles with the folders of the libraries.
 func (a *app) providerFiles(own string) (path string, folders []string, err error) {
 	path, libraries, err := a.cudaFiles(own)
@@ -68,8 +77,8 @@ func (a *app) providerFiles(own string) (path string, folders []string, err erro
 // obtained unasked.
 func (a *app) cudaRuntime(own string) (*ort.Runtime, error) {
 	path, libraries, err := a.cudaFiles(own)
-	if errors.Is(err, assets.ErrAbsent) {
-		return nil, fmt.Errorf("encoding on a CUDA device needs ONNX Runtime's CUDA provider, which is not here: run `encbench assets get %s` (1.5 to 1.9 GB), name yours with --ort-library, or use --device cpu", cudaGroups()[0])
+	if errors.Is(err, assets.ErrAbsent) || errors.Is(err, assets.ErrPlatform) {
+		return nil, noProvider(err)
 	}
 	if err == nil && len(libraries) > 0 {
 		err = ort.Preload(libraries)

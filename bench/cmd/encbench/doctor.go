@@ -187,9 +187,9 @@ func (c *checkup) cuda() {
 func (c *checkup) provider(own string) {
 	path, folders, err := c.app.providerFiles(own)
 	switch {
-	case errors.Is(err, assets.ErrAbsent):
-		if devices, err := cuda.Devices(); err == nil && len(devices) > 0 {
-			c.line("note", "provider", "ONNX Runtime's CUDA provider is not here, which encoding on a device needs: run `encbench assets get %s`, or name yours with --ort-library", cudaGroups()[0])
+	case errors.Is(err, assets.ErrAbsent), errors.Is(err, assets.ErrPlatform):
+		if devices, none := cuda.Devices(); none == nil && len(devices) > 0 {
+			c.line("note", "provider", "%v", noProvider(err))
 		}
 		return
 	case err != nil:
