@@ -168,6 +168,8 @@ Environment:
   ENCBENCH_ORT_LIBRARY  your own ONNX Runtime library instead of the pinned one
   ENCBENCH_MODEL_DIR    your own model directory instead of the pinned one
   ENCBENCH_PYTHON       the Python whose pip downloads (default python3)
+  ENCBENCH_CUDA_DRIVER  another CUDA driver library (default libcuda.so.1)
+  CUDA_VISIBLE_DEVICES  narrows the GPUs, as everywhere
 `)
 }
 

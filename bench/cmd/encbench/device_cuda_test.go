@@ -284,6 +284,8 @@ func TestDeviceSpeedFaults(t *testing.T) {
 		{"provider for the processor alone", []string{"ENCBENCH_ORT_LIBRARY=" + strings.TrimPrefix(env[0], orttest.RealKey+"=")}, "", 1, "CUDA provider"},
 		{"out of memory", []string{"ENCBENCH_FAKE_FAIL=cuMemAlloc_v2:2:2"}, "", 1, "2 CUDA_ERROR_OUT_OF_MEMORY"},
 		{"int8", nil, "--dtype int8", 2, "int8 layers are for the processor: on a CUDA device use --dtype float16, bfloat16, tf32 or float32, or --device cpu"},
+		{"tf32 by the environment", []string{"NVIDIA_TF32_OVERRIDE=1"}, "", 2, "NVIDIA_TF32_OVERRIDE=1 makes products of float32 run in TF32: unset it, or use --dtype tf32"},
+		{"no tf32 by the environment", []string{"NVIDIA_TF32_OVERRIDE=0"}, "--dtype tf32", 2, "NVIDIA_TF32_OVERRIDE=0 switches TF32 off: unset it, or use --dtype float32"},
 		{"graphs without a shape", nil, "--cuda-graphs", 2, "--cuda-graphs has fixed shapes: give --ubatch-size a number of rows"},
 		{"graphs on the processor", nil, "--cuda-graphs --ubatch-size 2 --device cpu", 2, "--cuda-graphs is for CUDA devices"},
 		{"lost", []string{"ENCBENCH_FAKE_FAIL=copy-in:40:700"}, "", 1, "700 CUDA_ERROR_ILLEGAL_ADDRESS"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -23,6 +24,10 @@ import (
 
 // dtypeTF32 is the --dtype that lets devices multiply float32 in TF32.
 const dtypeTF32 = "tf32"
+
+// tf32Override is the variable by which NVIDIA's libraries switch TF32 on or off whatever
+// they are asked for.
+const tf32Override = "NVIDIA_TF32_OVERRIDE"
 
 // cuda13Driver is the version of the driver from which on it runs CUDA 13.
 const cuda13Driver = 13000
@@ -101,8 +106,12 @@ func (m *loadedModel) engaged(dtype string) (string, error) {
 		return "", usagef("the graph %s is run on the processor only: name the model's Hugging Face directory, or --device cpu", m.graph)
 	case m.facts.Computed == string(quant.Int8):
 		return "", usagef("int8 layers are for the processor: on a CUDA device use --dtype float16, bfloat16, tf32 or float32, or --device cpu")
+	case dtype == dtypeTF32 && os.Getenv(tf32Override) == "0":
+		return "", usagef("%s=0 switches TF32 off: unset it, or use --dtype float32", tf32Override)
 	case dtype == dtypeTF32:
 		return dtypeTF32, nil
+	case stored == string(quant.Float32) && os.Getenv(tf32Override) == "1":
+		return "", usagef("%s=1 makes products of float32 run in TF32: unset it, or use --dtype tf32", tf32Override)
 	case stored == string(quant.Float16) || stored == string(quant.BFloat16):
 		return stored, nil
 	}
