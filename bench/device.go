@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -47,6 +48,45 @@ type Device struct {
 	ComputeS float64  `json:"compute_s,omitempty"` // by the device's events; 0 = not told
 	In       Transfer `json:"host_to_device"`
 	Out      Transfer `json:"device_to_host"`
+}
+
+// Parts names the devices of an engine with form factor and power limit, "2 × H100 SXM at
+// 700 W": a figure of one part is none of another. It is "" on the CPU.
+func (e *Engine) Parts() string {
+	var names []string
+	times := map[string]int{}
+	for _, d := range e.Devices {
+		name := d.Part
+		if name == "" {
+			name = d.Model
+		}
+		if d.Fake {
+			name += " (no GPU: the fake driver of tests)"
+		}
+		if d.PowerLimit > 0 {
+			name += fmt.Sprintf(" at %.4g W", d.PowerLimit)
+		}
+		if times[name]++; times[name] == 1 {
+			names = append(names, name)
+		}
+	}
+	for i, name := range names {
+		if n := times[name]; n > 1 {
+			names[i] = fmt.Sprintf("%d × %s", n, name)
+		}
+	}
+	return strings.Join(names, " and ")
+}
+
+// drivers are the versions of CUDA that the devices' drivers take.
+func (e *Engine) drivers() string {
+	var all []string
+	for _, d := range e.Devices {
+		if !slices.Contains(all, d.CUDA) {
+			all = append(all, d.CUDA)
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // Transfer is what was copied in one direction, and how long the copies took by the

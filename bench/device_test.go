@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -103,6 +104,28 @@ func TestDeviceWarnings(t *testing.T) {
 	r := &Record{Engine: Engine{Devices: []Device{{Name: "cuda:0", Fake: true}}}}
 	if v := Judge(r, nil); !slices.Contains(v.Reasons, "cuda:0 is a driver of tests that runs kernels on the CPU: its rates mean nothing") {
 		t.Errorf("reasons %q", v.Reasons)
+	}
+}
+
+// A comparison names the parts, so that a figure of one is not taken for that of another.
+func TestDevicesInComparison(t *testing.T) {
+	h100 := Device{Model: "NVIDIA H100 80GB HBM3", Part: "H100 SXM", PowerLimit: 700, CUDA: "12.4"}
+	h200 := Device{Model: "NVIDIA H200", Part: "H200 SXM", PowerLimit: 700, CUDA: "13.0"}
+	a, b := &Record{Engine: Engine{Devices: []Device{h100, h100}}}, &Record{Engine: Engine{Devices: []Device{h100, h200}}}
+	var got []string
+	for _, d := range differ(nil, a, b, freeFields...) {
+		got = append(got, fmt.Sprintf("%s: %s, %s", d.Field, d.A, d.B))
+	}
+	want := []string{"engine.devices: 2 × H100 SXM at 700 W, H100 SXM at 700 W and H200 SXM at 700 W", "engine.devices.cuda: 12.4, 12.4, 13.0"}
+	if !slices.Equal(got, want) {
+		t.Errorf("differences %q, want %q", got, want)
+	}
+	h100.Part, h100.PowerLimit, h100.Fake = "", 0, true
+	if got := (&Engine{Devices: []Device{h100}}).Parts(); got != "NVIDIA H100 80GB HBM3 (no GPU: the fake driver of tests)" {
+		t.Error(got)
+	}
+	if got := (&Engine{}).Parts(); got != "" {
+		t.Errorf("on the CPU %q", got)
 	}
 }
 

@@ -70,6 +70,8 @@ var (
 		{"engine.version", func(r *Record) any { return r.Engine.Version }},
 		{"engine.library_sha256", func(r *Record) any { return short(r.Engine.LibrarySHA256) }},
 		{"engine.device", func(r *Record) any { return r.Engine.Device }},
+		{"engine.devices", func(r *Record) any { return r.Engine.Parts() }},
+		{"engine.devices.cuda", func(r *Record) any { return r.Engine.drivers() }},
 		{"engine.threads", func(r *Record) any { return r.Engine.Threads }},
 		{"engine.workers", func(r *Record) any { return r.Engine.Workers }},
 		{"engine.threads_per_worker", func(r *Record) any { return r.Engine.Intra }},

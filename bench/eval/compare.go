@@ -237,6 +237,7 @@ var freeFields = []field{
 	{"engine.backend", func(r *Record) any { return r.Engine.Backend }},
 	{"engine.version", func(r *Record) any { return r.Engine.Version }},
 	{"engine.device", func(r *Record) any { return r.Engine.Device }},
+	{"engine.devices", func(r *Record) any { return r.Engine.Parts() }},
 	{"engine.threads", func(r *Record) any { return r.Engine.Threads }},
 	{"env.host_hash", func(r *Record) any { return r.Env.HostHash }},
 	{"tool.version", func(r *Record) any { return r.Tool.Version }},

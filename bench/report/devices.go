@@ -8,34 +8,6 @@ import (
 	"encbench/bench"
 )
 
-// onDevices names the parts that a rate is of, with form factor and power limit: a figure
-// of one is none of another.
-func onDevices(e bench.Engine) string {
-	var names []string
-	times := map[string]int{}
-	for _, d := range e.Devices {
-		name := d.Part
-		if name == "" {
-			name = d.Model
-		}
-		if d.Fake {
-			name += " (no GPU: the fake driver of tests)"
-		}
-		if d.PowerLimit > 0 {
-			name += " at " + trimNumber(d.PowerLimit) + gap + "W"
-		}
-		if times[name]++; times[name] == 1 {
-			names = append(names, name)
-		}
-	}
-	for i, name := range names {
-		if n := times[name]; n > 1 {
-			names[i] = fmt.Sprintf("%d × %s", n, name)
-		}
-	}
-	return strings.Join(names, " and ")
-}
-
 // deviceText describes a device.
 func deviceText(d bench.Device) string {
 	return join(", ", d.Model, given(d.Part != "" && !strings.HasSuffix(d.Model, d.Part), d.Part),

@@ -198,7 +198,7 @@ func runNotes(recs []*bench.Record, named ...axis) []string {
 		} else {
 			parts = append(parts, "NO RATE: "+whyNoRates(r))
 		}
-		parts = append(parts, given(len(r.Engine.Devices) > 0, "on "+onDevices(r.Engine)))
+		parts = append(parts, given(len(r.Engine.Devices) > 0, "on "+r.Engine.Parts()))
 		notes[i] = join("; ", append(parts, publishable(r))...)
 	}
 	return notes

@@ -111,7 +111,7 @@ func writeHeadline(p page, r *bench.Record) {
 	}
 	e, unit := r.Headline()
 	p.hang("  "+number(e.Median)+" "+unit+"  ", spread(e)+fmt.Sprintf(", %s timed", seconds(r.TimedSeconds())))
-	if s := onDevices(r.Engine); s != "" {
+	if s := r.Engine.Parts(); s != "" {
 		p.hang("  ", "on "+s)
 	}
 	if s := projected(r); s != "" {
