@@ -108,6 +108,7 @@ kernels-check: $(TOOLS)/done ## compare kernels/ptx with its sources; assemble a
 
 race: assets ## run every test under the race detector
 	ENCBENCH_REQUIRE_ASSETS=1 $(GO) test -race -timeout 20m ./...
+	@$(call HEADER); [ -z "$$include" ] || { set -x; ENCBENCH_REQUIRE_ASSETS=1 $(GO) test -race -run 'Work|Overlap|Host|Sticky|Graph|Other|CUDAEncodes|CUDACancel|CUDAInto|OneOfTwo|Cancelled' ./cuda ./engine/ort ./engine/gpu; }
 
 # Without CUDA's header staticcheck cannot see who uses what is used by the GPU path alone.
 lint: ## gofmt, go vet with and without cgo, staticcheck, shellcheck, Python syntax

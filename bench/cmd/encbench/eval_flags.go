@@ -80,7 +80,7 @@ func defineEval(fs *pflag.FlagSet) runner {
 	fs.StringVar(&f.out, "out", "", "`FILE` for the record (JSON)")
 	fs.StringVar(&f.format, "format", "text", "`FORMAT` of the report: "+strings.Join(report.EvalFormats(), ", "))
 	fs.StringVar(&f.device, "device", "auto", deviceHelp)
-	fs.StringVar(&f.dtype, "dtype", dtypeAuto, dtypeHelp)
+	fs.StringVar(&f.dtype, "dtype", dtypeAuto, deviceDTypeHelp)
 	fs.IntVar(&f.batch, "batch-size", 512, "`ROWS` that the encoder is handed at a time")
 	fs.IntVar(&f.threads, "threads", 0, "`N` threads; 0 means every CPU that this process may use")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed `N` of samples, intervals and tests")
@@ -148,7 +148,7 @@ func (f *evalFlags) check(cpus int) error {
 		}
 	}
 	f.stores = slices.DeleteFunc(f.stores, func(s string) bool { return s == string(eval.StoreFloat32) }) // is always there
-	errs.addErr(checkDType(f.dtype))
+	errs.addErr(checkDeviceDType(f.dtype))
 	errs.addErr(oneDevice(f.device))
 	if f.promptName != "" && f.fs.Changed("query-prompt") {
 		fault("--prompt-name and --query-prompt: give one")

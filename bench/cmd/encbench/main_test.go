@@ -134,6 +134,8 @@ func TestExamples(t *testing.T) {
 				args = append(args, "--samples", "6", "--cold", "1")
 			case "peers":
 				continue // needs a Python environment of gigabytes: `make peers` runs it
+			case "gpu-check":
+				continue // needs a device: the tests of devices run it on the fake driver
 			}
 			if r := encbench(stdin, args...); r.code != 0 {
 				t.Errorf("%s: exit %d\n%s", e.line, r.code, r.stderr)

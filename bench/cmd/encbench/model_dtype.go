@@ -16,17 +16,28 @@ import (
 // dtypeAuto is the --dtype that leaves weights as they are stored.
 const dtypeAuto = "auto"
 
-const dtypeHelp = "`TYPE` of the weights: auto (as they are stored), float32, float16, bfloat16 or int8; converted once and cached. A CPU computes in float32 all the same, but int8 linear layers in int8; a CUDA device multiplies in the type of the weights, or in tf32 where that is the type: float32 weights, rounded to 10 bits in products"
+const dtypeHelp = "`TYPE` of the weights: auto (as they are stored), float32, float16, bfloat16 or int8; converted once and cached. A CPU computes in float32 all the same, but int8 linear layers in int8"
+
+// deviceDTypeHelp is dtypeHelp of commands that run on devices too.
+const deviceDTypeHelp = dtypeHelp + "; a CUDA device multiplies in the type of the weights, or in tf32 where that is the type: float32 weights, rounded to 10 bits in products"
 
 // checkDType checks the value of --dtype.
 func checkDType(dtype string) error {
-	if dtype == dtypeAuto || dtype == dtypeTF32 {
+	if dtype == dtypeAuto {
 		return nil
 	}
 	if _, err := quant.ParseDType(dtype); err != nil {
-		return fmt.Errorf("--dtype %q: auto, float32, float16, bfloat16, int8 or, on a CUDA device, tf32", dtype)
+		return fmt.Errorf("--dtype %q: auto, float32, float16, bfloat16 or int8", dtype)
 	}
 	return nil
+}
+
+// checkDeviceDType is checkDType of commands that run on devices too.
+func checkDeviceDType(dtype string) error {
+	if dtype == dtypeTF32 || checkDType(dtype) == nil {
+		return nil
+	}
+	return fmt.Errorf("--dtype %q: auto, float32, float16, bfloat16, int8 or, on a CUDA device, tf32", dtype)
 }
 
 // checkProcessor refuses what only a device computes.

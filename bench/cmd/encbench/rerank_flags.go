@@ -59,7 +59,7 @@ func defineRerank(fs *pflag.FlagSet) runner {
 	fs.StringVar(&f.format, "format", "text", "`FORMAT` of the report: "+strings.Join(rerankFormats, ", "))
 	fs.IntVar(&f.batch, "batch-size", 64, "`PAIRS` that the encoder is handed at a time")
 	fs.StringVar(&f.device, "device", "auto", deviceHelp)
-	fs.StringVar(&f.dtype, "dtype", dtypeAuto, dtypeHelp)
+	fs.StringVar(&f.dtype, "dtype", dtypeAuto, deviceDTypeHelp)
 	fs.IntVar(&f.threads, "threads", 0, "`N` threads; 0 means every CPU that this process may use")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed `N` of samples, intervals and tests")
 	fs.StringVar(&f.ortLibrary, "ort-library", "", "`FILE`: your own ONNX Runtime shared library instead of the pinned one")
@@ -126,7 +126,7 @@ func (f *rerankFlags) check(cpus int) error {
 	errs.atLeast(bound{"top", f.top, 1}, bound{"max-query-tokens", f.queryTokens, 1}, bound{"max-tokens", f.maxTokens, 0}, bound{"queries", f.queries, 0})
 	errs.threads(&f.threads, cpus)
 	errs.batch(f.batch)
-	errs.addErr(checkDType(f.dtype))
+	errs.addErr(checkDeviceDType(f.dtype))
 	errs.addErr(oneDevice(f.device))
 	if !slices.Contains(rerankFormats, f.format) {
 		fault("unknown format %q: %s", f.format, strings.Join(rerankFormats, ", "))

@@ -387,7 +387,7 @@ func TestRerankUsage(t *testing.T) {
 		{"--model reranker --run a,b --data x", "--run names 2 files, --data 1 collection: give a run for each collection, in the same order" + see},
 		{"--model reranker --run -,- --data x,x", "--run: standard input can be read once\n--data x is given twice" + see},
 		{base + "--top 0 --max-query-tokens 0 --max-tokens -1 --queries -1 --threads -1 --batch-size 0", "--top 0: at least 1\n--max-query-tokens 0: at least 1\n--max-tokens -1: at least 0\n--queries -1: at least 0\n--threads -1: at least 0\n--batch-size 0: 1 to 65536" + see},
-		{base + "--format xml --split held-out --run-format x --dtype x", "--run-format: unknown run format \"x\": auto, trec, msmarco, scores, pairs, json\n" + checkDType("x").Error() + "\nunknown format \"xml\": text, json, jsonl, md\n--split held-out: it is called heldout" + see},
+		{base + "--format xml --split held-out --run-format x --dtype x", "--run-format: unknown run format \"x\": auto, trec, msmarco, scores, pairs, json\n" + checkDeviceDType("x").Error() + "\nunknown format \"xml\": text, json, jsonl, md\n--split held-out: it is called heldout" + see},
 		{base + "-m NumQ", "--measures NumQ: a mean over queries is what is compared, name one that has it" + see},
 		{base + "--run-out r.json", "--run-out r.json: the ending says the format: .ebrun (compressed columns), or .run, .txt or .trec (TREC text), which .gz or .zst may follow" + see},
 		{base + "--run-out taken.ebrun", "--run-out taken.ebrun exists and is no earlier result; name another file, or remove it" + see},

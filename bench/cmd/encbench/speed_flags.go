@@ -52,7 +52,7 @@ func defineSpeed(fs *pflag.FlagSet) runner {
 	fs.StringSliceVar(&f.ubatch, "ubatch-size", []string{"auto"}, "`ROWS` of a physical batch: auto groups rows of equal length, on a CUDA device of like length; 128 runs the literal protocol. --ubatch is the same flag")
 	fs.StringArrayVar(&f.device, "device", []string{"auto"}, deviceHelp+". cpu,cuda:0,cuda:0,1 compares three: a number belongs to the device before it")
 	fs.BoolVar(&f.graphs, "cuda-graphs", false, "on CUDA devices capture the run of each length bucket and replay it; needs --ubatch-size with a number, rows are padded to the bucket")
-	fs.StringSliceVar(&f.dtype, "dtype", []string{dtypeAuto}, dtypeHelp)
+	fs.StringSliceVar(&f.dtype, "dtype", []string{dtypeAuto}, deviceDTypeHelp)
 	fs.IntSliceVar(&f.threads, "threads", []int{0}, "`N` threads of the encoder; 0 means every CPU that this process may use")
 	fs.StringSliceVar(&f.region, "region", []string{string(bench.RegionEndToEnd)}, "what the clock covers: `REGION` end-to-end (file to vectors), tokenize+encode (text in memory to vectors) or encode (ids in memory to vectors)")
 	fs.StringVar(&f.sample, "sample", "auto", "`CHUNKS` a pass, stratified by length and projected to the corpus; all times every chunk; auto is 128 for every two threads")
@@ -177,7 +177,7 @@ func (f *speedFlags) configs(cpus int) ([]config, error) {
 		devices = append(devices, groups...)
 	}
 	for _, d := range f.dtype {
-		errs.addErr(checkDType(d))
+		errs.addErr(checkDeviceDType(d))
 	}
 	for _, r := range f.region {
 		switch bench.Region(r) {
