@@ -267,6 +267,45 @@ func TestDeviceGraphs(t *testing.T) {
 	}
 }
 
+// Where there are devices and no provider auto encodes on the processor, and says what to
+// get.
+func TestDeviceAutoWithoutProvider(t *testing.T) {
+	env := provided(t)
+	s, err := assets.Open("", assets.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The cache as it is, without what a user may have got for devices.
+	cache := t.TempDir()
+	if err := os.Mkdir(filepath.Join(cache, "assets"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, pattern := range []string{"derived", "assets/*"} {
+		found, err := filepath.Glob(filepath.Join(s.Dir(), pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range found {
+			name, err := filepath.Rel(s.Dir(), f)
+			if err == nil && !strings.HasPrefix(name, "assets/cuda1") && !strings.HasPrefix(name, "assets/onnxruntime-gpu") {
+				err = os.Symlink(f, filepath.Join(cache, name))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	r := start(t, append(env, "ENCBENCH_ORT_LIBRARY=", "ENCBENCH_CACHE="+cache), strings.Fields("speed --sample 2 --repeats 1 --min-time 0s --batch-size 2 --threads 1 --format json")...)
+	const want = "CUDA is off: encoding on a CUDA device needs ONNX Runtime's CUDA provider, which is not here: run `encbench assets get cuda12`"
+	var one bench.Record
+	if err := json.Unmarshal([]byte(r.stdout), &one); r.code != 0 || err != nil {
+		t.Fatalf("exit %d, %v: %s", r.code, err, r.stderr)
+	}
+	if e := one.Engine; e.Device != "cpu" || !strings.HasPrefix(e.DeviceNote, want) || !strings.Contains(r.stderr, want) {
+		t.Errorf("device %s, %s; %s", e.Device, e.DeviceNote, r.stderr)
+	}
+}
+
 // What goes wrong on a device ends a measurement with the device's name and the reason,
 // and the record of what was measured.
 func TestDeviceSpeedFaults(t *testing.T) {

@@ -59,6 +59,20 @@ func (a *app) cudaFiles(own string) (path string, libraries []string, err error)
 	return "", nil, err
 }
 
+// encodePlace is placeOf for an encoder: auto takes the CPU, with a note of why, where
+// there are devices and no provider to encode on them.
+func (a *app) encodePlace(name, library string) (place, error) {
+	p, err := placeOf(name)
+	if err != nil || name != "auto" || len(p.cuda) == 0 {
+		return p, err
+	}
+	if _, _, err := a.cudaFiles(library); errors.Is(err, assets.ErrAbsent) || errors.Is(err, assets.ErrPlatform) {
+		p = place{name: "cpu", note: "CUDA is off: " + noProvider(err).Error()}
+		fmt.Fprintf(a.stderr, "%s\n", p.note)
+	}
+	return p, nil
+}
+
 // noProvider says what to do where cudaFiles found none.
 func noProvider(err error) error {
 	if errors.Is(err, assets.ErrPlatform) {

@@ -158,7 +158,7 @@ func (e *evalRun) lengths() error {
 
 // openEncoder creates the session and gates it: wrong vectors have no values.
 func (e *evalRun) openEncoder(ctx context.Context) (err error) {
-	if e.place, err = placeOf(e.device); err != nil {
+	if e.place, err = e.app.encodePlace(e.device, e.ortLibrary); err != nil {
 		return err
 	}
 	if len(e.place.cuda) > 0 {

@@ -145,7 +145,7 @@ func (e *rerankRun) checkTargets() error {
 // rate.
 func (e *rerankRun) openEncoder(ctx context.Context) error {
 	var err error
-	if e.place, err = placeOf(e.device); err != nil {
+	if e.place, err = e.app.encodePlace(e.device, e.ortLibrary); err != nil {
 		return err
 	}
 	if len(e.place.cuda) > 0 {

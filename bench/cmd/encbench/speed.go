@@ -154,7 +154,7 @@ func (s *speedRun) openPlaces() error {
 		p, ok := s.places[c.device]
 		if !ok {
 			var err error
-			if p, err = placeOf(c.device); err != nil {
+			if p, err = s.app.encodePlace(c.device, s.ortLibrary); err != nil {
 				return err
 			}
 			s.places[c.device] = p
