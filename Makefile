@@ -89,7 +89,7 @@ test-emu: assets ## run the GPU path on a CPU: a fake driver, and the kernels co
 		$(GO) test -run 'CUDA|Device|Positions|Libraries' $(EMU_PARTS); \
 		ENCBENCH_FAKE_SANITIZE=1 $(GO) test -run 'Search|HardData|Random|Convert|Pool|Work|Graph|Sticky' ./cuda ./kernels ./engine/gpu
 
-gpu-check: ## try a GPU: results, copies, searches, overlap; the record goes on in out/gpu-check.json
+gpu-check: ## try a GPU: results, copies, searches, encoding; the record goes on in out/gpu-check.json
 	@$(MAKE) build CUDA=yes
 	@mkdir -p $(OUT)
 	$(BIN) gpu-check --out $(OUT)/gpu-check.json $(if $(ONLY),--only $(ONLY))

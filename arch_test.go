@@ -68,7 +68,7 @@ var mayImport = map[string][]string{
 	"metrics/stat":         {},
 
 	"bench/env":              {},
-	"bench/gpucheck":         {"bench/env/nvidia", "bench/env/peak", "cuda", "engine", "engine/cpu", "engine/gpu", "kernels"},
+	"bench/gpucheck":         {"bench", "bench/env/nvidia", "bench/env/peak", "cuda", "engine", "engine/cpu", "engine/gpu", "engine/model", "engine/onnx", "engine/ort", "engine/synth", "kernels"},
 	"bench/env/peak":         {},
 	"bench/env/nvidia":       {},
 	"bench/assets":           {},

@@ -1,6 +1,7 @@
 // Package gpucheck tries a GPU from the driver up, the cheapest risk first: does the
 // driver take what this program was built with, are the results right, how fast are
-// copies, searches and their overlap, and how far is that from what the part can do.
+// copies, searches, their overlap and encoding, and how far is that from what the part
+// can do.
 //
 // A check is a list of sections. The record is written after each of them, so that a
 // check that is cut off keeps what it found, and one that is started again goes on where
@@ -15,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"encbench/engine/ort"
 )
 
 // Value is one figure of a section.
@@ -34,11 +37,12 @@ type Result struct {
 	Seconds float64   `json:"seconds"`
 	Facts   []string  `json:"facts,omitempty"`
 	Values  []Value   `json:"values,omitempty"`
-	Error   string    `json:"error,omitempty"` // what is wrong; "" = passed
+	LeftOut string    `json:"left_out,omitempty"` // why nothing was tried
+	Error   string    `json:"error,omitempty"`    // what is wrong
 }
 
-// Passed says whether the section found nothing wrong.
-func (r *Result) Passed() bool { return r.Error == "" }
+// Passed says whether the section ran and found nothing wrong.
+func (r *Result) Passed() bool { return r.Error == "" && r.LeftOut == "" }
 
 func (r *Result) fact(format string, args ...any) {
 	r.Facts = append(r.Facts, fmt.Sprintf(format, args...))
@@ -86,8 +90,11 @@ type Options struct {
 	Tool   string // version and commit, for the record
 	Small  bool   // sizes for the fake driver and for trying the check itself
 	Only   []string
-	Before *Record // of an earlier start; its sections are not run again where it is of the same check
-	Again  bool    // run all of them again
+	// Runtime gives ONNX Runtime with its CUDA provider. Where it is nil or gives an error
+	// the encode section is left out.
+	Runtime func() (*ort.Runtime, error)
+	Before  *Record // of an earlier start; its sections are not run again where it is of the same check
+	Again   bool    // run all of them again
 	// Began and Save are called before and after every section; they may be nil.
 	Began func(s Section, number, of int)
 	Save  func(*Record) error

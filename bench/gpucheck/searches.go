@@ -152,7 +152,7 @@ func searches(ctx context.Context, c *check, r *Result) error {
 				if c.opt.Small {
 					size.rows, size.dim, size.queries, size.k = size.rows/10000, size.dim/12, min(size.queries, 70), min(size.k, 20)
 				}
-				name := fmt.Sprintf("%s, %d × %d, %d queries, k %d", v, size.rows, size.dim, size.queries, size.k)
+				name := fmt.Sprintf("%s, %d × %d, %s, k %d", v, size.rows, size.dim, plural(size.queries, "query", "queries"), size.k)
 				if need := 2.2 * float64(size.rows) * float64(size.dim); need > 0.9*float64(c.info.Memory) {
 					r.fact("left out, the rows do not fit: %s", name)
 					continue
@@ -219,8 +219,16 @@ func (c *check) timed(ctx context.Context, r *Result, s *gpu.Searcher, v kernels
 	} else {
 		r.valueOf("  rows read", 2*float64(rows)*float64(dim)/best.Seconds(), "B/s", c.part.Bandwidth, "memory's bandwidth"+c.expected(v, rows, dim, queries, false))
 	}
-	r.fact("%s: %d of %d queries certain at once, %d panels, %d redone, %.1f ms in all", name, stats.Certified, stats.Queries, stats.Panels, stats.Redone, 1e3*stats.Wall.Seconds())
+	r.fact("%s: %d of %s certain at once, %s, %d redone, %.1f ms in all", name, stats.Certified, plural(stats.Queries, "query", "queries"), plural(stats.Panels, "panel", "panels"), stats.Redone, 1e3*stats.Wall.Seconds())
 	return nil
+}
+
+// plural writes a count.
+func plural(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
 }
 
 // expected is what the model on paper says of the share.
@@ -281,7 +289,7 @@ func (c *check) streams(ctx context.Context, r *Result, opt gpu.Options, name st
 	if st.In.Bytes > 0 {
 		r.value("  copying", st.In.Time.Seconds(), "s")
 		r.value("  copies", st.In.Rate(), "B/s")
-		r.valueOf("  the longer of both, of the time", st.Overlap(), "", 1, "a perfect overlap")
+		r.valueOf("  the longer of both", st.Overlap()*st.Wall.Seconds(), "s", st.Wall.Seconds(), "the time")
 		if st.Pageable > 0 {
 			r.fact("%s: %d bytes could not be page-locked", name, st.Pageable)
 		}

@@ -32,8 +32,9 @@ func Sections() []Section {
 		{"kernels", "searches by every kernel against the processor's, in rows and score bits", 120 * time.Second, exact},
 		{"copies", "bandwidth to and from the device, of page-locked and ordinary memory", 30 * time.Second, copies},
 		{"peak", "the product kernel alone", 20 * time.Second, products},
-		{"search", "searches of millions of rows: time, share of the peak and of the memory's bandwidth", 150 * time.Second, searches},
-		{"overlap", "rows that stay against rows that are streamed, with one block and two in flight", 60 * time.Second, overlap},
+		{"search", "searches of millions of rows: time, share of the peak and of the memory's bandwidth", 130 * time.Second, searches},
+		{"overlap", "rows that stay against rows that are streamed, with one block and two in flight", 50 * time.Second, overlap},
+		{"encode", "ONNX Runtime on the device: the accuracy gate in each type, and what sessions, page-locked memory and captured graphs bring", 70 * time.Second, encode},
 	}
 }
 

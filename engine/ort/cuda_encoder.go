@@ -109,7 +109,7 @@ func (e *CUDAEncoder) open(rt *Runtime) error {
 			switch {
 			case e.opt.Host:
 				var warning string
-				s.host, warning, err = hostMemory(c, bytes)
+				s.host, warning, err = hostMemory(c, bytes, e.opt.Pageable)
 				e.warn(warning)
 			case e.opt.Into == nil:
 				s.own, err = c.Alloc(int64(bytes))

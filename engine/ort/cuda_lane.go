@@ -97,7 +97,7 @@ func (l *lane) open(c *cuda.Context) (err error) {
 		s := &station{at: at}
 		l.stations[i] = s
 		var warning string
-		if s.ids, warning, err = hostMemory(c, int(total)); err != nil {
+		if s.ids, warning, err = hostMemory(c, int(total), l.e.opt.Pageable); err != nil {
 			return err
 		}
 		l.e.warn(warning)

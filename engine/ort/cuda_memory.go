@@ -16,8 +16,13 @@ type hostBlock struct {
 	pinned *cuda.Pinned
 }
 
-// hostMemory allocates n bytes. warning says why they are not page-locked.
-func hostMemory(c *cuda.Context, n int) (b *hostBlock, warning string, err error) {
+// hostMemory allocates n bytes, unless asked for otherwise page-locked. warning says why
+// they are not.
+func hostMemory(c *cuda.Context, n int, pageable bool) (b *hostBlock, warning string, err error) {
+	if pageable {
+		data, err := Heap{}.Alloc(n)
+		return &hostBlock{data, nil}, "", err
+	}
 	p, err := c.AllocHost(n)
 	if err == nil {
 		return &hostBlock{p.Data, p}, "", nil

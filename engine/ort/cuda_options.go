@@ -29,6 +29,9 @@ type CUDAOptions struct {
 	MemoryLimit int64
 	// Host gives rows in page-locked memory of the host in place of the device's.
 	Host bool
+	// Pageable has ids and rows of the host in ordinary memory: for measuring what
+	// page-locked memory saves.
+	Pageable bool
 	// Into gives the place of the next n rows on the device, packed, of the graph's type:
 	// the searcher's next block. Nil keeps the rows in memory of the slot. It is called
 	// by Submit.

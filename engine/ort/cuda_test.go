@@ -246,6 +246,7 @@ func TestCUDAEncodes(t *testing.T) {
 		{"tiny-bert-mean", onnx.Options{}, CUDAOptions{Batch: 32, Host: true, GroupTokens: 40}, 2e-6},
 		{"tiny-bert-mean", onnx.Options{Mask: true}, CUDAOptions{Batch: 32, UBatch: 4, Slots: 2, Sessions: 3}, 2e-6},
 		{"tiny-bert-mean", onnx.Options{Mask: true}, CUDAOptions{Batch: 32, Host: true}, 2e-6},
+		{"tiny-bert-mean", onnx.Options{Mask: true}, CUDAOptions{Batch: 32, Host: true, Pageable: true}, 2e-6},
 		{"micro-qwen3-last", onnx.Options{Mask: true}, CUDAOptions{Batch: 32, GroupTokens: 200}, 2e-6},
 		{"tiny-bert-mean", onnx.Options{Mask: true}, CUDAOptions{Batch: 32, UBatch: 5, Graphs: true, TF32: true}, 2e-6},
 		{"tiny-bert-mean", onnx.Options{Mask: true, Result: onnx.Float16}, CUDAOptions{Batch: 32, UBatch: 23, Sessions: 1}, 1e-3},

@@ -32,16 +32,24 @@ func TestDeviceGPUCheck(t *testing.T) {
 	if r.code != 1 || !strings.Contains(r.stderr, "700 CUDA_ERROR_ILLEGAL_ADDRESS") || !strings.Contains(r.stderr, "the sections after it were not run") || len(lost.Done) == 0 || len(lost.Done) > 5 || lost.Done[len(lost.Done)-1].Passed() {
 		t.Errorf("lost: exit %d, %s, %d sections", r.code, r.stderr, len(lost.Done))
 	}
-	r = start(t, nil, check...)
+	// Without a provider its section is left out, which is no fault, and run once there is one.
+	r = start(t, []string{"ENCBENCH_CACHE=" + t.TempDir(), "ENCBENCH_ORT_LIBRARY="}, check...)
+	most := read()
+	if r.code != 0 || len(most.Done) != 7 || !most.Done[0].Started.Equal(lost.Done[0].Started) || most.Done[6].Passed() ||
+		!strings.Contains(r.stdout, "\nencode: left out: encoding on a CUDA device needs ONNX Runtime's CUDA provider, which is not here: run `encbench assets get cuda") {
+		t.Errorf("no provider: exit %d, %s\n%s", r.code, r.stderr, r.stdout)
+	}
+	r = start(t, provided(t), check...)
 	whole := read()
-	if r.code != 0 || len(whole.Done) != 6 || !whole.Fake || !whole.Small || !whole.Done[0].Started.Equal(lost.Done[0].Started) {
+	if r.code != 0 || len(whole.Done) != 7 || !whole.Fake || !whole.Small || !whole.Done[5].Started.Equal(most.Done[5].Started) {
 		t.Fatalf("exit %d, %d sections: %s\n%s", r.code, len(whole.Done), r.stderr, r.stdout)
 	}
 	for _, want := range []string{
 		"encbench gpu-check: encbench fake device, no GPU: the fake driver of tests, whose rates mean nothing",
-		"driver: passed in ", "kernels: passed in ", "copies: passed in ", "peak: passed in ", "search: passed in ", "overlap: passed in ",
+		"driver: passed in ", "kernels: passed in ", "copies: passed in ", "peak: passed in ", "search: passed in ", "overlap: passed in ", "encode: passed in ",
 		"load the kernels of sm_80 ", "load the kernels of sm_90a ", "64 KiB, to the device, page-locked", "places compared", "sm_90a, 130 × 300 × 64 in float16, median of 9",
-		"sm_80, 880 × 64, 70 queries, k 20", "streamed, two blocks in flight", "the longer of both, of the time",
+		"sm_80, 880 × 64, 70 queries, k 20", "streamed, two blocks in flight", "the longer of both",
+		"nodes of the graph on the device", "float16: rows of 24 tokens ", "tf32: rows of 24 tokens ", "captured graphs: rows of", "% of the time",
 	} {
 		if !strings.Contains(r.stdout, want) {
 			t.Errorf("the report does not say %q:\n%s", want, r.stdout)
@@ -58,7 +66,7 @@ func TestDeviceGPUCheck(t *testing.T) {
 		}
 	}
 	// Nothing is left to do; another program's or device's record begins anew.
-	if r = start(t, nil, append(check, "--only", "copies")...); r.code != 0 || len(read().Done) != 6 {
+	if r = start(t, nil, append(check, "--only", "copies")...); r.code != 0 || len(read().Done) != 7 {
 		t.Errorf("again: exit %d, %s", r.code, r.stderr)
 	}
 	// Wrong rows are found: a device that does not copy what it should.
@@ -66,7 +74,7 @@ func TestDeviceGPUCheck(t *testing.T) {
 		args, want string
 		code       int
 	}{
-		{"--only speed", `no section "speed": driver, kernels, copies, peak, search, overlap`, 2},
+		{"--only speed", `no section "speed": driver, kernels, copies, peak, search, overlap, encode`, 2},
 		{"--device 3", "open cuda:3: cuda: device 3: the driver shows 1, numbered from 0", 1},
 		{"--device -1", "device -1: expected 0 or more", 2},
 	} {
