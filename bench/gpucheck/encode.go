@@ -17,6 +17,7 @@ import (
 	"encbench/bench"
 	"encbench/cuda"
 	"encbench/engine"
+	"encbench/engine/gpu"
 	"encbench/engine/model"
 	"encbench/engine/onnx"
 	"encbench/engine/ort"
@@ -38,8 +39,8 @@ type encoding struct {
 const encodeBatches = 8
 
 // encode tries ONNX Runtime's CUDA provider: results by the accuracy gate, in each type,
-// and what two sessions, page-locked memory and captured graphs bring. The model has
-// BERT-base's shape.
+// what two sessions, page-locked memory and captured graphs bring, and rows that a
+// search takes on the device. The model has BERT-base's shape.
 func encode(ctx context.Context, c *check, r *Result) (err error) {
 	if c.opt.Runtime == nil {
 		r.LeftOut = "no ONNX Runtime with a CUDA provider was named"
@@ -69,7 +70,10 @@ func encode(ctx context.Context, c *check, r *Result) (err error) {
 			return fmt.Errorf("%s: %w", dtype, err)
 		}
 	}
-	return e.ways(ctx, r)
+	if err := e.ways(ctx, r); err != nil {
+		return err
+	}
+	return e.handOver(ctx, r)
 }
 
 // open writes the model and encodes the gate's rows with the processor, in float32.
@@ -102,10 +106,11 @@ func (e *encoding) open(ctx context.Context, dir string) error {
 	for _, ref := range e.refs {
 		rows = append(rows, ref.IDs)
 	}
-	err = flow(ctx, plain, []*engine.Batch{pack(rows)}, func(got engine.Rows) {
+	err = flow(ctx, plain, []*engine.Batch{pack(rows)}, func(got engine.Rows) error {
 		for i := range got.N {
 			e.refs[i].Vector = append([]float32{}, got.Float32(i)...)
 		}
+		return nil
 	})
 	return errors.Join(err, plain.Close())
 }
@@ -122,7 +127,7 @@ func pack(rows [][]int32) *engine.Batch {
 }
 
 // flow encodes batches, all of an encoder's slots busy.
-func flow(ctx context.Context, enc engine.Encoder, batches []*engine.Batch, done func(engine.Rows)) error {
+func flow(ctx context.Context, enc engine.Encoder, batches []*engine.Batch, done func(engine.Rows) error) error {
 	next := 0
 	_, err := engine.Pipeline(ctx, enc, engine.Flow{
 		Next: func(context.Context) (*engine.Batch, error) {
@@ -132,10 +137,7 @@ func flow(ctx context.Context, enc engine.Encoder, batches []*engine.Batch, done
 			next++
 			return batches[next-1], nil
 		},
-		Done: func(_ *engine.Batch, got engine.Rows, _ engine.Work) error {
-			done(got)
-			return nil
-		},
+		Done: func(_ *engine.Batch, got engine.Rows, _ engine.Work) error { return done(got) },
 	})
 	return err
 }
@@ -205,14 +207,9 @@ func (e *encoding) ways(ctx context.Context, r *Result) error {
 		{"one session", ort.CUDAOptions{Host: true, Sessions: 1}},
 		{"ids and rows in ordinary memory", ort.CUDAOptions{Host: true, Pageable: true}},
 		{"captured graphs", ort.CUDAOptions{Host: true, Graphs: true, UBatch: min(e.rows, 32)}},
-		{"rows that stay on the device", ort.CUDAOptions{}},
 	} {
 		name := "float16, " + way.name
-		result := onnx.ElemType(0)
-		if !way.opt.Host {
-			result = onnx.Float16
-		}
-		enc, err := e.device("float16", result, way.opt)
+		enc, err := e.device("float16", 0, way.opt)
 		if err == nil {
 			err = errors.Join(e.measure(ctx, r, enc, "float16", name), enc.Close())
 		}
@@ -223,9 +220,48 @@ func (e *encoding) ways(ctx context.Context, r *Result) error {
 	return nil
 }
 
-// measure times batches of full rows, after as many that do not count as are in flight.
-func (e *encoding) measure(ctx context.Context, r *Result, enc *ort.CUDAEncoder, dtype, name string) error {
-	rng := rand.New(rand.NewPCG(1, 2))
+// handOver encodes rows that stay on the device, gives them to a search there, and holds
+// it against the processor's over a copy of them.
+func (e *encoding) handOver(ctx context.Context, r *Result) (err error) {
+	const name = "float16, rows that stay on the device"
+	enc, err := e.device("float16", onnx.Float16, ort.CUDAOptions{})
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	defer func() { err = errors.Join(err, enc.Close()) }()
+	if err := e.measure(ctx, r, enc, "float16", name); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	s, err := gpu.New(gpu.Options{Dim: enc.Dim(), Store: engine.StoreF16}, e.w)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	var batches []*engine.Batch
+	for i := range 4 {
+		batches = append(batches, e.batch(uint64(i)))
+	}
+	onHost := engine.Rows{Dim: enc.Dim(), Stride: enc.Dim(), Type: engine.F16, Device: -1}
+	err = flow(ctx, enc, batches, func(got engine.Rows) error {
+		data, err := e.copyOf(got)
+		err = errors.Join(err, s.Append(ctx, int64(onHost.N), nil, got))
+		onHost.Host, onHost.N = append(onHost.Host, data...), onHost.N+got.N
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	n, err := sameAs(ctx, s, onHost, onHost, 10)
+	if err != nil {
+		return fmt.Errorf("search of rows that were encoded on the device: %w", err)
+	}
+	r.value("  places of a search of them compared", float64(n), "")
+	return nil
+}
+
+// batch is a batch of full rows of random ids.
+func (e *encoding) batch(seed uint64) *engine.Batch {
+	rng := rand.New(rand.NewPCG(seed, 0))
 	rows := make([][]int32, e.rows)
 	for i := range rows {
 		rows[i] = make([]int32, e.length)
@@ -233,8 +269,26 @@ func (e *encoding) measure(ctx context.Context, r *Result, enc *ort.CUDAEncoder,
 			rows[i][t] = int32(rng.IntN(e.m.Embedding.Word.Rows))
 		}
 	}
-	batches := slices.Repeat([]*engine.Batch{pack(rows)}, e.size(2, encodeBatches))
-	ignore := func(engine.Rows) {}
+	return pack(rows)
+}
+
+// copyOf copies rows of the device to the host.
+func (e *encoding) copyOf(r engine.Rows) ([]byte, error) {
+	data := make([]byte, r.N*r.Dim*r.Type.Size())
+	err := e.w.Do(func(c *cuda.Context) error {
+		s, err := c.NewStream()
+		if err != nil {
+			return err
+		}
+		return errors.Join(c.ToHost(data, &cuda.Buffer{Ptr: r.Dev, Bytes: int64(len(data))}, s), c.Sync(s), c.Free(s))
+	})
+	return data, err
+}
+
+// measure times batches of full rows, after as many that do not count as are in flight.
+func (e *encoding) measure(ctx context.Context, r *Result, enc *ort.CUDAEncoder, dtype, name string) error {
+	batches := slices.Repeat([]*engine.Batch{e.batch(1)}, e.size(2, encodeBatches))
+	ignore := func(engine.Rows) error { return nil }
 	if err := flow(ctx, enc, batches[:min(len(batches), enc.Slots())], ignore); err != nil {
 		return err
 	}

@@ -75,23 +75,30 @@ func shape(r engine.Rows, kind string) {
 // sampled is how many queries of a large search are compared.
 const sampled = 16
 
-// compare searches on the device and, some queries of it, on the processor. It gives how
-// many places were the same; the error names the first that was not.
+// compare fills a search on the device and holds some queries of it against the
+// processor's. It gives how many places were the same; the error names the first that was
+// not.
 func (c *check) compare(ctx context.Context, v kernels.Variant, rows, queries engine.Rows, k int) (n int, err error) {
 	s, err := gpu.New(gpu.Options{Dim: rows.Dim, Variant: v, Rows: int64(rows.N), Queries: queries.N, K: k}, c.w)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
+	if err := s.Append(ctx, 0, nil, rows); err != nil {
+		return 0, err
+	}
+	return sameAs(ctx, s, rows, queries, k)
+}
+
+// sameAs holds a search that has the rows against the processor's.
+func sameAs(ctx context.Context, s *gpu.Searcher, rows, queries engine.Rows, k int) (n int, err error) {
 	plain, err := cpu.NewSearcher(cpu.Options{Dim: rows.Dim})
 	if err != nil {
 		return 0, err
 	}
 	defer plain.Close()
-	for _, to := range []engine.Searcher{s, plain} {
-		if err := to.Append(ctx, 0, nil, rows); err != nil {
-			return 0, err
-		}
+	if err := plain.Append(ctx, 0, nil, rows); err != nil {
+		return 0, err
 	}
 	var got, want engine.Hits
 	if err := s.Search(ctx, queries, k, &got); err != nil {

@@ -41,7 +41,7 @@ type deviceSlot struct {
 	batch   *engine.Batch
 	order   []int32
 	groups  []group
-	own     *cuda.Buffer // the slot's rows, where they have no other place
+	own     *cuda.Buffer // its rows, without Host
 	host    *hostBlock   // with Host
 	out     engine.Rows
 	pending atomic.Int32
@@ -106,12 +106,11 @@ func (e *CUDAEncoder) open(rt *Runtime) error {
 		bytes := e.opt.Batch * e.graph.Dim * e.graph.Elem.Size()
 		for i := range e.slots {
 			s := &e.slots[i]
-			switch {
-			case e.opt.Host:
+			if e.opt.Host {
 				var warning string
 				s.host, warning, err = hostMemory(c, bytes, e.opt.Pageable)
 				e.warn(warning)
-			case e.opt.Into == nil:
+			} else {
 				s.own, err = c.Alloc(int64(bytes))
 			}
 			if err != nil {
@@ -208,21 +207,9 @@ func (e *CUDAEncoder) Submit(i int, b *engine.Batch) error {
 	}
 	rows := b.Rows()
 	out := engine.Rows{N: rows, Dim: e.graph.Dim, Stride: e.graph.Dim, Type: e.graph.Elem, Device: e.opt.Device}
-	switch {
-	case e.opt.Host:
+	if e.opt.Host {
 		out.Device, out.Host = -1, s.host.data[:rows*e.graph.Dim*e.graph.Elem.Size()]
-	case e.opt.Into != nil:
-		place, err := e.opt.Into(rows)
-		if err != nil {
-			return fmt.Errorf("ort: find a place for %d rows: %w", rows, err)
-		}
-		want := out
-		want.Dev = place.Dev
-		if place.Host != nil || place.Dev == 0 || place.N != want.N || place.Dim != want.Dim || place.Stride != want.Stride || place.Type != want.Type || place.Device != want.Device {
-			return fmt.Errorf("ort: place for rows: expected %d rows of %d %v values, packed, on device %d; found %d rows of %d %v values, %d apart, on device %d", want.N, want.Dim, want.Type, want.Device, place.N, place.Dim, place.Type, place.Stride, place.Device)
-		}
-		out.Dev = place.Dev
-	default:
+	} else {
 		out.Dev = s.own.Ptr
 	}
 	s.batch, s.out, s.err, s.work = b, out, nil, engine.Work{}

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-
-	"encbench/engine"
 )
 
 // CUDAOptions configures an encoder on a device.
@@ -27,15 +25,12 @@ type CUDAOptions struct {
 	Graphs bool
 	// MemoryLimit is the most that a session's arena may take, in bytes; 0 = all there is.
 	MemoryLimit int64
-	// Host gives rows in page-locked memory of the host in place of the device's.
+	// Host gives rows in page-locked memory of the host. Without it they stay in the slot's
+	// memory on the device, for a searcher that takes them from there.
 	Host bool
 	// Pageable has ids and rows of the host in ordinary memory: for measuring what
 	// page-locked memory saves.
 	Pageable bool
-	// Into gives the place of the next n rows on the device, packed, of the graph's type:
-	// the searcher's next block. Nil keeps the rows in memory of the slot. It is called
-	// by Submit.
-	Into func(n int) (engine.Rows, error)
 }
 
 // DeviceSessions is how many sessions of an encoder run beside each other on a device: one
@@ -91,9 +86,6 @@ func (o CUDAOptions) validate(g *Graph) error {
 	}
 	if g.States || g.Normalize {
 		errs = append(errs, errors.New("the graph leaves pooling or normalising to the host: on a device both are part of the graph; use the model's directory in place of the .onnx file, or the processor"))
-	}
-	if o.Host && o.Into != nil {
-		errs = append(errs, errors.New("rows can go to the host or into a place on the device, not both"))
 	}
 	return errors.Join(errs...)
 }

@@ -3,8 +3,6 @@ package ort
 import (
 	"errors"
 	"testing"
-
-	"encbench/engine"
 )
 
 func TestPlacement(t *testing.T) {
@@ -33,7 +31,6 @@ func TestPlacement(t *testing.T) {
 func TestCUDAOptionFaults(t *testing.T) {
 	plain := Graph{Inputs: []Input{{Name: "ids"}}}
 	states := Graph{Inputs: []Input{{Name: "ids"}, {Name: "mask", Role: Mask}}, States: true}
-	into := func(int) (engine.Rows, error) { return engine.Rows{}, nil }
 	for _, c := range []struct {
 		g    Graph
 		o    CUDAOptions
@@ -44,7 +41,6 @@ func TestCUDAOptionFaults(t *testing.T) {
 		{plain, CUDAOptions{Batch: 4, UBatch: 2}, "groups of 2 rows need padding, and the graph has no mask input"},
 		{plain, CUDAOptions{Batch: 4, Graphs: true}, "captured graphs have fixed shapes: give a micro-batch of 1 row or more and a graph with a mask input"},
 		{states, CUDAOptions{Batch: 4}, "the graph leaves pooling or normalising to the host: on a device both are part of the graph; use the model's directory in place of the .onnx file, or the processor"},
-		{plain, CUDAOptions{Batch: 4, Host: true, Into: into}, "rows can go to the host or into a place on the device, not both"},
 	} {
 		got := ""
 		if err := c.o.withDefaults().validate(&c.g); err != nil {

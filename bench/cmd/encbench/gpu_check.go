@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 
+	"encbench/bench"
 	"encbench/bench/gpucheck"
 	"encbench/bench/report"
 	"encbench/engine/ort"
@@ -162,6 +163,8 @@ func writeGPUCheck(w io.Writer, r *gpucheck.Record) {
 // valueText writes a figure in a unit that suits its size.
 func valueText(v float64, unit string) string {
 	switch unit {
+	case "": // a count
+		return bench.Thousands(int64(v))
 	case "s":
 		return report.Seconds(v)
 	case "B", "B/s", "FLOP/s":

@@ -49,7 +49,7 @@ func TestDeviceGPUCheck(t *testing.T) {
 		"driver: passed in ", "kernels: passed in ", "copies: passed in ", "peak: passed in ", "search: passed in ", "overlap: passed in ", "encode: passed in ",
 		"load the kernels of sm_80 ", "load the kernels of sm_90a ", "64 KiB, to the device, page-locked", "places compared", "sm_90a, 130 × 300 × 64 in float16, median of 9",
 		"sm_80, 880 × 64, 70 queries, k 20", "streamed, two blocks in flight", "the longer of both",
-		"nodes of the graph on the device", "float16: rows of 24 tokens ", "tf32: rows of 24 tokens ", "captured graphs: rows of", "% of the time",
+		"nodes of the graph on the device", "float16: rows of 24 tokens ", "tf32: rows of 24 tokens ", "captured graphs: rows of", "% of the time", "places of a search of them compared",
 	} {
 		if !strings.Contains(r.stdout, want) {
 			t.Errorf("the report does not say %q:\n%s", want, r.stdout)
