@@ -322,6 +322,8 @@ func TestDeviceSpeedFaults(t *testing.T) {
 		{"no provider", []string{"ENCBENCH_ORT_LIBRARY=", "ENCBENCH_CACHE=" + t.TempDir(), "ENCBENCH_MODEL_DIR=" + assettest.Need(t, "all-minilm-l6-v2")}, "", 1, "encoding on a CUDA device needs ONNX Runtime's CUDA provider, which is not here: run `encbench assets get cuda12`"},
 		{"provider for the processor alone", []string{"ENCBENCH_ORT_LIBRARY=" + strings.TrimPrefix(env[0], orttest.RealKey+"=")}, "", 1, "CUDA provider"},
 		{"out of memory", []string{"ENCBENCH_FAKE_FAIL=cuMemAlloc_v2:2:2"}, "", 1, "2 CUDA_ERROR_OUT_OF_MEMORY"},
+		{"too little memory", []string{"ENCBENCH_FAKE_MEMORY=100000"}, "", 1, "bytes are free); runs of the longest rows may take up to "},
+		{"little memory", []string{"ENCBENCH_FAKE_MEMORY=20000000"}, "", 0, "device-memory: cuda:0: runs of the longest rows may take up to "},
 		{"int8", nil, "--dtype int8", 2, "int8 layers are for the processor: on a CUDA device use --dtype float16, bfloat16, tf32 or float32, or --device cpu"},
 		{"tf32 by the environment", []string{"NVIDIA_TF32_OVERRIDE=1"}, "", 2, "NVIDIA_TF32_OVERRIDE=1 makes products of float32 run in TF32: unset it, or use --dtype tf32"},
 		{"no tf32 by the environment", []string{"NVIDIA_TF32_OVERRIDE=0"}, "--dtype tf32", 2, "NVIDIA_TF32_OVERRIDE=0 switches TF32 off: unset it, or use --dtype float32"},
@@ -330,8 +332,8 @@ func TestDeviceSpeedFaults(t *testing.T) {
 		{"lost", []string{"ENCBENCH_FAKE_FAIL=copy-in:40:700"}, "", 1, "700 CUDA_ERROR_ILLEGAL_ADDRESS"},
 	} {
 		r := start(t, append(slices.Clone(env), c.env...), append(slices.Clone(speed), strings.Fields(c.args)...)...)
-		if r.code != c.code || !strings.Contains(r.stderr, c.want) {
-			t.Errorf("%s: exit %d, %q; want %d, %q", c.name, r.code, r.stderr, c.code, c.want)
+		if r.code != c.code || !strings.Contains(r.stdout+r.stderr, c.want) {
+			t.Errorf("%s: exit %d, %q; want %d, %q", c.name, r.code, r.stdout+r.stderr, c.code, c.want)
 		}
 	}
 }

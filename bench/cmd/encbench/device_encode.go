@@ -14,6 +14,7 @@ import (
 	"encbench/bench/assets"
 	"encbench/bench/env/nvidia"
 	"encbench/bench/env/peak"
+	"encbench/bench/report"
 	"encbench/cuda"
 	"encbench/engine/feed"
 	"encbench/engine/onnx"
@@ -162,10 +163,31 @@ type deviceEncoder struct {
 	create   time.Duration // the longest of the replicas took to be created
 }
 
+// form is the graph's.
+func (d deviceRun) form() onnx.Options {
+	return onnx.Options{Mask: d.ubatch != 1 || d.graphs, Target: onnx.CUDA, Compute: products[d.engaged]}
+}
+
+// tight says that a device may have too little memory for runs of the longest rows; ""
+// where it has enough.
+func (d deviceRun) tight(info cuda.Info) string {
+	rows := d.ubatch
+	if rows == 0 {
+		rows = max(1, ort.DeviceGroupTokens/d.longest)
+	}
+	form := d.form()
+	form.Types = d.model.types()
+	need := ort.DeviceSessions * onnx.DeviceMemory(d.model.dir, form, min(rows, d.limit.Rows), d.longest).Sum()
+	if need <= info.Memory {
+		return ""
+	}
+	return fmt.Sprintf("runs of the longest rows may take up to %s and the device has %s: should memory run out, choose smaller groups (--ubatch-size) or a --dtype of 16 bits", report.Size(need), report.Size(info.Memory))
+}
+
 // open loads the model on every device. Close closes all of them.
 func (d deviceRun) open(rt *ort.Runtime) (*deviceEncoder, error) {
 	mark := time.Now()
-	g, err := d.model.buildFor(onnx.Options{Mask: d.ubatch != 1 || d.graphs, Target: onnx.CUDA, Compute: products[d.engaged]}, d.longest)
+	g, err := d.model.buildFor(d.form(), d.longest)
 	if err != nil {
 		return nil, err
 	}
@@ -174,6 +196,9 @@ func (d deviceRun) open(rt *ort.Runtime) (*deviceEncoder, error) {
 	for _, info := range d.place.cuda {
 		enc, err := ort.OpenCUDA(rt, g, ort.CUDAOptions{Device: info.Ordinal, Batch: d.limit.Rows, UBatch: d.ubatch, TF32: d.engaged == dtypeTF32, Graphs: d.graphs, Host: true})
 		if err != nil {
+			if tight := d.tight(info); tight != "" {
+				err = fmt.Errorf("%w; %s", err, tight)
+			}
 			for _, r := range e.replicas {
 				err = errors.Join(err, r.Close())
 			}
@@ -310,7 +335,11 @@ func (d deviceRun) measurePeaks(ctx context.Context, devices []bench.Device) err
 func (e *deviceEncoder) warningsOf(d deviceRun) []bench.Warning {
 	var out []bench.Warning
 	for i, r := range e.replicas {
-		for _, text := range r.Warnings() {
+		texts := r.Warnings()
+		if tight := d.tight(d.place.cuda[i]); tight != "" {
+			texts = append(texts, tight)
+		}
+		for _, text := range texts {
 			out = append(out, bench.Warning{Code: "device-memory", Text: deviceName(d.place.cuda[i]) + ": " + text})
 		}
 	}
