@@ -39,7 +39,7 @@ var targets = []target{
 	}},
 	{"sm_90a", "80", "hopper.cu", []string{"sm_90a"}, map[string][]string{
 		"encbench_search_16":   {"HMMA.16816.F32", "LDGSTS"},
-		"encbench_search_wide": {"HGMMA.64x256x16.F32", "UTMALDG.2D"},
+		"encbench_search_wide": {"HGMMA.64x256x16.F32", "UTMALDG.2D", "USETMAXREG", "SYNCS"},
 	}},
 }
 
