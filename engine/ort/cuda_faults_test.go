@@ -267,8 +267,8 @@ func TestCUDATold(t *testing.T) {
 		option string
 		graphs bool
 	}{
-		{CUDAOptions{Batch: 32, UBatch: 4, Sessions: 1}, "options device_id=0 has_user_compute_stream=1 user_compute_stream=STREAM do_copy_in_default_stream=1 use_tf32=0 enable_cuda_graph=0 arena_extend_strategy=kSameAsRequested", false},
-		{CUDAOptions{Batch: 32, UBatch: 4, Sessions: 1, TF32: true, Graphs: true, MemoryLimit: 1 << 30}, "options device_id=0 has_user_compute_stream=1 user_compute_stream=STREAM do_copy_in_default_stream=1 use_tf32=1 enable_cuda_graph=1 arena_extend_strategy=kSameAsRequested gpu_mem_limit=1073741824", true},
+		{CUDAOptions{Batch: 32, UBatch: 4, Sessions: 1}, "options device_id=0 has_user_compute_stream=1 user_compute_stream=STREAM do_copy_in_default_stream=1 use_tf32=0 enable_cuda_graph=0 arena_extend_strategy=kSameAsRequested enable_skip_layer_norm_strict_mode=1", false},
+		{CUDAOptions{Batch: 32, UBatch: 4, Sessions: 1, TF32: true, Graphs: true, MemoryLimit: 1 << 30}, "options device_id=0 has_user_compute_stream=1 user_compute_stream=STREAM do_copy_in_default_stream=1 use_tf32=1 enable_cuda_graph=1 arena_extend_strategy=kSameAsRequested enable_skip_layer_norm_strict_mode=1 gpu_mem_limit=1073741824", true},
 	} {
 		t.Run(fmt.Sprint(c.graphs), func(t *testing.T) {
 			read := journal(t)

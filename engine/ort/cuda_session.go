@@ -84,6 +84,9 @@ func (o CUDAOptions) providerOptions(stream uintptr) []pair {
 		{"use_tf32", flag(o.TF32)},
 		{"enable_cuda_graph", flag(o.Graphs)},
 		{"arena_extend_strategy", "kSameAsRequested"}, // doubling takes memory that the rows need
+		// Of fixed shapes a sum and the LayerNormalization behind it become one operator, which in
+		// older releases adds squares up in float16, beyond its range, unless told not to.
+		{"enable_skip_layer_norm_strict_mode", "1"},
 	}
 	if o.MemoryLimit > 0 {
 		out = append(out, pair{"gpu_mem_limit", strconv.FormatInt(o.MemoryLimit, 10)})
