@@ -213,7 +213,7 @@ func deviceReasons(e *Engine) []string {
 		}
 	}
 	if len(fake) > 0 {
-		out = append(out, fmt.Sprintf("%s is a driver of tests that runs kernels on the CPU: its rates mean nothing", strings.Join(fake, ", ")))
+		out = append(out, fmt.Sprintf("%s: a driver of tests that runs kernels on the CPU, whose rates mean nothing", strings.Join(fake, ", ")))
 	}
 	return out
 }

@@ -44,7 +44,7 @@ func markdownRecord(buf *bytes.Buffer, r *bench.Record, level string) {
 		fmt.Fprintf(buf, "**No rate:** %s.\n", markdownText(whyNoRates(r)))
 	} else {
 		e, unit := r.Headline()
-		fmt.Fprintf(buf, "**%s %s**%s, %s, %s timed; %s.\n\n", number(e.Median), unit, markdownText(given(len(r.Engine.Devices) > 0, " on "+r.Engine.Parts())), spread(e), seconds(r.TimedSeconds()), join("; ", projected(r), publishable(r)))
+		fmt.Fprintf(buf, "**%s %s**%s, %s, %s timed; %s.\n\n", number(e.Median), unit, given(len(r.Engine.Devices) > 0, " on "+markdownText(r.Engine.Parts())), spread(e), seconds(r.TimedSeconds()), join("; ", projected(r), publishable(r)))
 		columns := rateColumns(r)
 		columns[0].title, columns[2].title = "rate", "unit"
 		var rows [][]string

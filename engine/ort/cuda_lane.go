@@ -171,12 +171,23 @@ func (l *lane) launch(j deviceJob) {
 	err := l.w.Do(func(c *cuda.Context) error { return l.give(c, f) })
 	if err != nil {
 		// What was given before the fault may read the station still.
-		err = errors.Join(err, l.w.Do(func(c *cuda.Context) error { return errors.Join(c.Sync(l.e.copies), c.Sync(l.stream)) }))
+		err = errors.Join(err, l.wait(func(c *cuda.Context) error { return errors.Join(c.Sync(l.e.copies), c.Sync(l.stream)) }))
 		l.finish(j.slot, f.work, fmt.Errorf("encode %d rows of %d tokens on device %d: %w", j.g.n, j.g.longest, l.e.opt.Device, err))
 		return
 	}
 	l.next = (l.next + 1) % stations
 	l.flying = append(l.flying, f)
+}
+
+// wait has the lane's thread wait for the device. While a graph is captured nothing may.
+func (l *lane) wait(do func(*cuda.Context) error) error {
+	return l.w.Do(func(c *cuda.Context) error {
+		if l.e.opt.Graphs {
+			l.e.capture.RLock()
+			defer l.e.capture.RUnlock()
+		}
+		return do(c)
+	})
 }
 
 // land waits for the oldest group on the device.
@@ -185,12 +196,7 @@ func (l *lane) land() {
 	l.flying = append(l.flying[:0], l.flying[1:]...)
 	g, s := f.job.g, f.job.slot
 	var asked, done time.Duration
-	err := l.w.Do(func(c *cuda.Context) (err error) {
-		// While a graph is captured nothing may ask for events.
-		if l.e.opt.Graphs {
-			l.e.capture.RLock()
-			defer l.e.capture.RUnlock()
-		}
+	err := l.wait(func(c *cuda.Context) (err error) {
 		if err = c.SyncEvent(f.station.marks.done); err != nil {
 			// The group may be on the device still, and its memory is used again.
 			return errors.Join(err, c.Sync(l.stream))
