@@ -16,7 +16,8 @@ import (
 // value is rounded to the nearest, ties to even. slack is for the additions: a tensor
 // core aligns products to the largest and may cut what is below its last bit, so that each
 // of the dim products, and the sum of every 16 of them, is counted as losing 2⁻²² of all
-// magnitudes together. Real losses are a hundredth of that.
+// magnitudes together. Real losses are a hundredth of that. Each may also lose what is below
+// the range of float32, whatever the magnitudes.
 //
 // A row that the search left out scored at most floor, the threshold; its score by the
 // rule is at most score(floor) + error. Where that is below the predecessor of the k-th
@@ -47,11 +48,15 @@ type asked struct{ norm, copied, apart float64 }
 // slack is the relative error of a product.
 func slack(dim int) float64 { return float64(dim+dim/16+16) * 0x1p-22 }
 
+// under is the least normal float32: a result below it may become 0.
+const under = 0x1p-126
+
 // error is the most that the score by the rule of any row differs from score of what the
 // device found.
 func (m measure) error(q asked) float64 {
 	away := m.copies.relative*m.most + m.copies.absolute*math.Sqrt(float64(m.dim))
-	product := q.apart*m.most + q.copied*away + slack(m.dim)*q.copied*(m.most+away)
+	lost := slack(m.dim) * 0x1p22 * under
+	product := q.apart*m.most + q.copied*away + slack(m.dim)*q.copied*(m.most+away) + lost
 	switch m.metric {
 	case engine.Cosine:
 		if m.least == 0 || q.norm == 0 {
@@ -59,11 +64,11 @@ func (m measure) error(q asked) float64 {
 		}
 		// By row: what is relative stays, what is absolute is worst for the shortest row.
 		away = m.copies.relative + m.copies.absolute*math.Sqrt(float64(m.dim))/m.least
-		product = q.apart + q.copied*away + slack(m.dim)*q.copied*(1+away)
+		product = q.apart + q.copied*away + slack(m.dim)*q.copied*(1+away) + lost/m.least + under
 		return (product + 0x1p-21*q.copied) / q.norm
 	case engine.L2:
 		reach := q.norm + m.most
-		return 2*product + 0x1p-21*reach*reach
+		return 2*(product+2*under) + 0x1p-21*reach*reach // the bias and the sum with it
 	}
 	return product + 0x1p-22*q.norm*m.most
 }

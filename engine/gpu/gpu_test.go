@@ -119,6 +119,7 @@ type trial struct {
 	name          string
 	opt           Options
 	elem          engine.Elem
+	asked         *engine.Elem // type of the queries; nil is any
 	rows, queries [][]float32
 	k, devices    int
 	owners        int // documents; 0 is none named
@@ -249,8 +250,11 @@ func (c *trial) compare(t *testing.T, workers []*cuda.Worker) Stats {
 		t.Fatal(err)
 	}
 	c.append(t, s, plain)
-	q := rowsOf(c.queries, engine.Elem(c.rng.IntN(3)))
-	c.same(t, s, plain, q)
+	elem := engine.Elem(c.rng.IntN(3))
+	if c.asked != nil {
+		elem = *c.asked
+	}
+	c.same(t, s, plain, rowsOf(c.queries, elem))
 	return s.Stats()
 }
 
