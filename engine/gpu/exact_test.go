@@ -41,3 +41,13 @@ func TestSearchUnderflow(t *testing.T) {
 		}
 	}
 }
+
+// A cosine can be below the range of float32 though no product is: its sign is that of the
+// rule also then.
+func TestSearchSigns(t *testing.T) {
+	cudatest.Set(t, "FAIL", "")
+	c := &trial{name: "signs", elem: engine.F16, asked: new(engine.Elem), k: 2, rng: rand.New(rand.NewPCG(7, 8)), opt: Options{Dim: 3, Metric: engine.Cosine}}
+	c.queries = [][]float32{{0x1p127, -1, 0}}
+	c.rows = [][]float32{{0, 0x1p-24, 65504}, {0, -0x1p-24, 65504}}
+	c.compare(t, []*cuda.Worker{openAt(t, 0)})
+}

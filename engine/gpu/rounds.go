@@ -210,8 +210,8 @@ func (s *shard) signs(q engine.Rows, all [][]placed) error {
 			}
 			if query == nil {
 				query = q.Widen(buf, i)
-				if s.elem == engine.F16 && coarse(query) {
-					break // no product is that small
+				if s.elem == engine.F16 && coarse(query) && (s.opt.Metric != engine.Cosine || short(query, s.measure.most)) {
+					break // no score is that small
 				}
 			}
 			row, known := rows[h.place]
@@ -232,6 +232,12 @@ func (s *shard) signs(q engine.Rows, all [][]placed) error {
 // what products and squares of differences add up to is 0, or far from where float32 ends.
 func coarse(v []float32) bool {
 	return !slices.ContainsFunc(v, func(x float32) bool { return unit(x) < -60 })
+}
+
+// short says whether a sum of coarse products stays in the range of float32 when it is
+// divided by the lengths.
+func short(query []float32, most float64) bool {
+	return math.Sqrt(engine.Dot64(query, query))*most < 0x1p60
 }
 
 // row gives a row as it is stored.
