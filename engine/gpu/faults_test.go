@@ -317,3 +317,40 @@ func TestOldDevice(t *testing.T) {
 		t.Errorf("%v, want %v", o.err, want)
 	}
 }
+
+// Slots that were opened for rows of another type are not used for these.
+func TestOtherTypeAfterFault(t *testing.T) {
+	cudatest.Set(t, "FAIL", "")
+	c := small(1)
+	c.opt = Options{Dim: 8, BlockRows: 16, stay: -1, most: 12, room: 24, PanelRows: 16, PrimeRows: -1}
+	w := openAt(t, 0)
+	refused := 0
+	for n := 1; ; n++ {
+		s, err := New(c.opt, w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cudatest.Set(t, "FAIL", fmt.Sprintf("cuMemAlloc_v2:%d:2", n))
+		fault := s.Append(context.Background(), 0, nil, rowsOf(c.rows, engine.BF16))
+		cudatest.Set(t, "FAIL", "")
+		if fault != nil {
+			var h engine.Hits
+			if err := s.Append(context.Background(), 0, nil, rowsOf(c.rows, engine.F32)); err != nil {
+				if refused++; !strings.Contains(err.Error(), "open another search") {
+					t.Errorf("%d: %v", n, err)
+				}
+			} else if err := s.Search(context.Background(), rowsOf(c.queries, engine.F32), c.k, &h); err != nil || !c.right(t, &h) {
+				t.Errorf("%d: %v, %+v", n, err, h)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if fault == nil {
+			break
+		}
+	}
+	if refused == 0 {
+		t.Error("no slot was opened before a fault")
+	}
+}

@@ -114,9 +114,10 @@ func (s *Searcher) append(ctx context.Context, base int64, owner []int32, r engi
 	}
 	if s.rows == 0 {
 		for _, sh := range s.shards {
-			if sh.planned && sh.elem != elem && sh.blocks != nil {
+			if sh.elem != elem && (sh.blocks != nil || sh.slots != nil) {
 				return fmt.Errorf("expected rows of %s, found %s: rows of that type were refused before; open another search", nameOf(sh.elem), nameOf(elem))
 			}
+			sh.planned = sh.planned && sh.elem == elem // a plan is of rows of one type
 			sh.elem = elem
 			if sh.measure.copies = (rounding{}); elem == engine.F32 {
 				sh.measure.copies = toFloat16
