@@ -19,7 +19,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	stamp, err := kernels.Stamp(os.DirFS("src"))
+	stamp, err := kernels.Stamp(os.DirFS("device"), os.DirFS("src"))
 	if err != nil {
 		panic(err)
 	}

@@ -73,7 +73,7 @@ var planted = []struct {
 
 // Faults that are put into a copy of the sources are found.
 func TestPlanted(t *testing.T) {
-	stamp, err := kernels.Stamp(os.DirFS("src"))
+	stamp, err := kernels.Stamp(os.DirFS("device"), os.DirFS("src"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestPlanted(t *testing.T) {
 	}
 	t.Run("PTX of other sources", func(t *testing.T) {
 		other := os.DirFS(filepath.Dir(plant(t, "key.cuh", "// score is", "// Score is")[0]))
-		changed, err := kernels.Stamp(other)
+		changed, err := kernels.Stamp(os.DirFS("device"), other)
 		if err != nil || changed == stamp {
 			t.Fatalf("stamps %s and %s, %v", stamp, changed, err)
 		}

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) {
 	const dir = "../../kernels/"
-	stamp, err := kernels.Stamp(os.DirFS(dir + "src"))
+	stamp, err := kernels.Stamp(os.DirFS(dir+"device"), os.DirFS(dir+"src"))
 	if err != nil {
 		panic(err)
 	}

@@ -179,7 +179,7 @@ func flags(t target) []string {
 var remark = regexp.MustCompile(`(?m)^[ \t]*(//.*)?\n|[ \t]*//.*$`)
 
 func compile(clang string, t target) ([]byte, error) {
-	stamp, err := kernels.Stamp(os.DirFS(filepath.Join("kernels", "src")))
+	stamp, err := kernels.Stamp(os.DirFS(filepath.Join("kernels", "device")), os.DirFS(filepath.Join("kernels", "src")))
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ var buildStock = sync.OnceValues(func() (stock, error) {
 		return s, errors.New(string(out))
 	}
 	from := filepath.Join(home, "../../../kernels") + "/"
-	stamp, err := kernels.Stamp(os.DirFS(from + "src"))
+	stamp, err := kernels.Stamp(os.DirFS(from+"device"), os.DirFS(from+"src"))
 	if err != nil {
 		return s, err
 	}
