@@ -112,7 +112,7 @@ DEVICE void narrow(float v, float *to) { *to = v; }
 DEVICE void narrow(float v, f16 *to) { __asm__("cvt.rn.f16.f32 %0, %1;" : "=h"(to->bits) : "f"(v)); }
 DEVICE void narrow(float v, bf16 *to) {
 	u32 b = __builtin_bit_cast(u32, v);
-	to->bits = (u16)((b + 0x7FFF + (b >> 16 & 1)) >> 16);
+	to->bits = (u16)((b & 0x7FFFFFFF) > 0x7F800000 ? b >> 16 | 0x40 : (b + 0x7FFF + (b >> 16 & 1)) >> 16);
 }
 
 // Correctly rounded: the build contracts nothing and reorders nothing.

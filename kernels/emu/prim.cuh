@@ -107,7 +107,7 @@ DEVICE void narrow(float v, float *to) { *to = v; }
 DEVICE void narrow(float v, bf16 *to) {
 	u32 b;
 	memcpy(&b, &v, 4);
-	to->bits = (u16)((b + 0x7FFF + (b >> 16 & 1)) >> 16);
+	to->bits = (u16)((b & 0x7FFFFFFF) > 0x7F800000 ? b >> 16 | 0x40 : (b + 0x7FFF + (b >> 16 & 1)) >> 16);
 }
 DEVICE void narrow(float v, f16 *to) {
 	u32 b;
