@@ -50,7 +50,7 @@ template <class T> DEVICE double norm(const T *v, u32 dim) {
 
 } // namespace
 
-// encbench_rescore_T puts the exact score in place of each key's own. Blocks y go over
+// encbench_rescore_T puts the exact score in place of each key's own. Blocks go over
 // queries, the groups of eight threads over a list's keys.
 #define RESCORE(type) \
 	KERNEL(256, 2) encbench_rescore_##type(const float *queries, const type *rows, i64 dim, i64 stride, i64 metric, \
@@ -96,8 +96,8 @@ EXACT(f16)
 EXACT(bf16)
 EXACT(float)
 
-// encbench_norms_T gives √(v·v) of each row in float64, and the largest as its bits, which
-// are in the order of numbers, and counts rows that hold what is no finite number.
+// encbench_norms_T gives √(v·v) of each row in float64, and counts rows that hold what is no
+// finite number.
 #define NORMS(type) \
 	KERNEL(256, 2) encbench_norms_##type(const type *rows, i64 n_rows, i64 dim, i64 stride, double *norms, u32 *bad) { \
 		for (u64 r = (u64)block() * 32 + thread() / 8; r < ((u64)n_rows + 31) / 32 * 32; r += (u64)blocks() * 32) { \
