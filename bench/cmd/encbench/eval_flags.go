@@ -149,6 +149,9 @@ func (f *evalFlags) check(cpus int) error {
 	}
 	f.stores = slices.DeleteFunc(f.stores, func(s string) bool { return s == string(eval.StoreFloat32) }) // is always there
 	errs.addErr(checkDeviceDType(f.dtype))
+	if f.device == "cpu" {
+		errs.addErr(checkProcessor(f.dtype))
+	}
 	errs.addErr(oneDevice(f.device))
 	if f.promptName != "" && f.fs.Changed("query-prompt") {
 		fault("--prompt-name and --query-prompt: give one")

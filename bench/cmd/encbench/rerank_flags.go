@@ -127,6 +127,9 @@ func (f *rerankFlags) check(cpus int) error {
 	errs.threads(&f.threads, cpus)
 	errs.batch(f.batch)
 	errs.addErr(checkDeviceDType(f.dtype))
+	if f.device == "cpu" {
+		errs.addErr(checkProcessor(f.dtype))
+	}
 	errs.addErr(oneDevice(f.device))
 	if !slices.Contains(rerankFormats, f.format) {
 		fault("unknown format %q: %s", f.format, strings.Join(rerankFormats, ", "))

@@ -178,6 +178,9 @@ func (f *speedFlags) configs(cpus int) ([]config, error) {
 	}
 	for _, d := range f.dtype {
 		errs.addErr(checkDeviceDType(d))
+		if slices.Contains(devices, "cpu") {
+			errs.addErr(checkProcessor(d))
+		}
 	}
 	for _, r := range f.region {
 		switch bench.Region(r) {
