@@ -73,6 +73,9 @@ func (f *gpuCheckFlags) run(ctx context.Context, a *app, args []string) error {
 	if err := opt.Validate(); err != nil {
 		return &usageError{err}
 	}
+	if _, err := placeOf(fmt.Sprintf("cuda:%d", f.device)); err != nil {
+		return err
+	}
 	out, err := openOut(f.out, isGPUCheck)
 	if err != nil {
 		return err

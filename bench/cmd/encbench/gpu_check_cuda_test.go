@@ -75,7 +75,7 @@ func TestDeviceGPUCheck(t *testing.T) {
 		code       int
 	}{
 		{"--only speed", `no section "speed": driver, kernels, copies, peak, search, overlap, encode`, 2},
-		{"--device 3", "open cuda:3: cuda: device 3: the driver shows 1, numbered from 0", 1},
+		{"--device 3", "--device cuda:3: the driver shows 1 device, numbered from 0", 1},
 		{"--device -1", "device -1: expected 0 or more", 2},
 	} {
 		if r := start(t, nil, append([]string{"gpu-check"}, strings.Fields(c.args)...)...); r.code != c.code || !strings.Contains(r.stderr, c.want) || r.stdout != "" {
@@ -88,7 +88,7 @@ func TestDeviceGPUCheck(t *testing.T) {
 	if r := start(t, nil, "gpu-check", "--out", "other.json"); r.code == 0 || !strings.Contains(r.stderr, "other.json") {
 		t.Errorf("another file: exit %d, %q", r.code, r.stderr)
 	}
-	if r := start(t, []string{"ENCBENCH_CUDA_DRIVER=/none.so"}, "gpu-check"); r.code != 1 || !strings.Contains(r.stderr, "no CUDA driver: /none.so") {
+	if r := start(t, []string{"ENCBENCH_CUDA_DRIVER=/none.so"}, "gpu-check"); r.code != 1 || !strings.Contains(r.stderr, "--device cuda:0: no CUDA driver: /none.so") || !strings.Contains(r.stderr, "encbench doctor") {
 		t.Errorf("no driver: exit %d, %q", r.code, r.stderr)
 	}
 }
