@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"encbench/cuda"
@@ -24,38 +23,21 @@ type CUDAEncoder struct {
 	workers   []*cuda.Worker // of the lanes
 	copies    *cuda.Stream
 	lanes     []*lane
-	slots     []deviceSlot
-	jobs      chan deviceJob
+	slots     slots
+	homes     []home // of the slots
 	running   sync.WaitGroup
 	sorter    sorter
 	capture   sync.RWMutex // held alone while a shape runs for the first time with Graphs
 	clock     clock
 	placement Placement
 	warnings  []string
-	closed    bool
 	create    time.Duration
 }
 
-// deviceSlot is one batch in flight.
-type deviceSlot struct {
-	batch   *engine.Batch
-	order   []int32
-	groups  []group
-	own     *cuda.Buffer // its rows, without Host
-	host    *hostBlock   // with Host
-	out     engine.Rows
-	pending atomic.Int32
-	cancel  atomic.Bool
-	done    chan struct{}
-
-	mu   sync.Mutex
-	work engine.Work
-	err  error
-}
-
-type deviceJob struct {
-	slot *deviceSlot
-	g    group
+// home is where the rows of a slot go.
+type home struct {
+	device *cuda.Buffer
+	host   *hostBlock // with Host
 }
 
 // OpenCUDA creates the sessions for the graph on a device. It refuses a graph of which
@@ -75,8 +57,7 @@ func OpenCUDA(rt *Runtime, g Graph, opt CUDAOptions) (*CUDAEncoder, error) {
 	}
 	e.create = time.Since(start)
 	e.graph.Bytes = nil
-	// A batch has at most Batch groups, so Submit never blocks.
-	e.jobs = make(chan deviceJob, opt.Slots*opt.Batch)
+	e.slots = newSlots(opt.Slots, opt.Batch)
 	for _, l := range e.lanes {
 		e.running.Go(l.serve)
 	}
@@ -92,10 +73,7 @@ func (e *CUDAEncoder) open(rt *Runtime) error {
 		}
 		e.workers = append(e.workers, w)
 	}
-	e.slots = make([]deviceSlot, e.opt.Slots)
-	for i := range e.slots {
-		e.slots[i].done = make(chan struct{}, 1)
-	}
+	e.homes = make([]home, e.opt.Slots)
 	err := e.workers[0].Do(func(c *cuda.Context) (err error) {
 		if e.copies, err = c.NewStream(); err != nil {
 			return err
@@ -104,14 +82,14 @@ func (e *CUDAEncoder) open(rt *Runtime) error {
 			return err
 		}
 		bytes := e.opt.Batch * e.graph.Dim * e.graph.Elem.Size()
-		for i := range e.slots {
-			s := &e.slots[i]
+		for i := range e.homes {
+			h := &e.homes[i]
 			if e.opt.Host {
 				var warning string
-				s.host, warning, err = hostMemory(c, bytes, e.opt.Pageable)
+				h.host, warning, err = hostMemory(c, bytes, e.opt.Pageable)
 				e.warn(warning)
 			} else {
-				s.own, err = c.Alloc(int64(bytes))
+				h.device, err = c.Alloc(int64(bytes))
 			}
 			if err != nil {
 				return err
@@ -150,10 +128,8 @@ func (e *CUDAEncoder) free() error {
 	if len(e.workers) > 0 {
 		errs = append(errs, e.workers[0].Do(func(c *cuda.Context) error {
 			var errs []error
-			for i := range e.slots {
-				if s := &e.slots[i]; s.host != nil || s.own != nil {
-					errs = append(errs, freeBuffers(c, s.own), s.host.free(c))
-				}
+			for _, h := range e.homes {
+				errs = append(errs, freeBuffers(c, h.device), h.host.free(c))
 			}
 			if e.copies != nil {
 				errs = append(errs, c.Free(e.copies))
@@ -172,7 +148,7 @@ func (e *CUDAEncoder) free() error {
 func (e *CUDAEncoder) Dim() int { return e.graph.Dim }
 
 // Slots gives the number of batches that may be in flight.
-func (e *CUDAEncoder) Slots() int { return len(e.slots) }
+func (e *CUDAEncoder) Slots() int { return len(e.homes) }
 
 // CreateTime is how long the device and the sessions took to open.
 func (e *CUDAEncoder) CreateTime() time.Duration { return e.create }
@@ -192,15 +168,9 @@ func (e *CUDAEncoder) warn(text string) {
 
 // Submit queues b's groups for the sessions.
 func (e *CUDAEncoder) Submit(i int, b *engine.Batch) error {
-	if e.closed {
-		return errors.New("ort: submit after close")
-	}
-	if i < 0 || i >= len(e.slots) {
-		return fmt.Errorf("ort: slot %d of %d", i, len(e.slots))
-	}
-	s := &e.slots[i]
-	if s.batch != nil {
-		return fmt.Errorf("ort: slot %d submitted twice without a collect", i)
+	s, err := e.slots.idle(i)
+	if err != nil {
+		return err
 	}
 	if err := e.graph.check(b, e.opt.Batch); err != nil {
 		return err
@@ -208,17 +178,11 @@ func (e *CUDAEncoder) Submit(i int, b *engine.Batch) error {
 	rows := b.Rows()
 	out := engine.Rows{N: rows, Dim: e.graph.Dim, Stride: e.graph.Dim, Type: e.graph.Elem, Device: e.opt.Device}
 	if e.opt.Host {
-		out.Device, out.Host = -1, s.host.data[:rows*e.graph.Dim*e.graph.Elem.Size()]
+		out.Device, out.Host = -1, e.homes[i].host.data[:rows*e.graph.Dim*e.graph.Elem.Size()]
 	} else {
-		out.Dev = s.own.Ptr
+		out.Dev = e.homes[i].device.Ptr
 	}
-	s.batch, s.out, s.err, s.work = b, out, nil, engine.Work{}
-	s.cancel.Store(false)
-	s.order, s.groups = e.sorter.split(b.Off, e.opt.UBatch, s.order, s.groups)
-	s.pending.Store(int32(len(s.groups)))
-	for _, g := range s.groups {
-		e.jobs <- deviceJob{s, g}
-	}
+	e.slots.submit(s, b, out, &e.sorter, e.opt.UBatch)
 	return nil
 }
 
@@ -227,31 +191,15 @@ func (e *CUDAEncoder) Submit(i int, b *engine.Batch) error {
 // and those on the device are waited for. Rows of the device are not looked at; the
 // searcher refuses what is no number. Rows of the host are.
 func (e *CUDAEncoder) Collect(ctx context.Context, i int) (engine.Rows, engine.Work, error) {
-	if i < 0 || i >= len(e.slots) {
-		return engine.Rows{}, engine.Work{}, fmt.Errorf("ort: slot %d of %d", i, len(e.slots))
-	}
-	s := &e.slots[i]
-	if s.batch == nil {
-		return engine.Rows{}, engine.Work{}, fmt.Errorf("ort: collect of idle slot %d", i)
-	}
-	var ended error
-	select {
-	case <-s.done:
-	case <-ctx.Done():
-		s.cancel.Store(true)
-		<-s.done
-		ended = ctx.Err()
-	}
-	base := s.batch.Base
-	s.batch = nil
-	if err := errors.Join(ended, s.err); err != nil {
+	s, b, err := e.slots.collect(ctx, i)
+	if err != nil {
 		return engine.Rows{}, engine.Work{}, err
 	}
 	if e.opt.Host {
 		buf := make([]float32, s.out.Dim)
 		for r := range s.out.N {
 			if !finite(s.out.Widen(buf, r)) {
-				return engine.Rows{}, engine.Work{}, fmt.Errorf("row %d: %w", base+int64(r), ErrNotFinite)
+				return engine.Rows{}, engine.Work{}, fmt.Errorf("row %d: %w", b.Base+int64(r), ErrNotFinite)
 			}
 		}
 	}
@@ -260,16 +208,12 @@ func (e *CUDAEncoder) Collect(ctx context.Context, i int) (engine.Rows, engine.W
 
 // Close ends the lanes and frees everything on the device.
 func (e *CUDAEncoder) Close() error {
-	if e.closed {
+	if e.slots.closed {
 		return nil
 	}
-	for i := range e.slots {
-		if e.slots[i].batch != nil {
-			return fmt.Errorf("ort: close with slot %d in flight", i)
-		}
+	if err := e.slots.close(); err != nil {
+		return err
 	}
-	e.closed = true
-	close(e.jobs)
 	e.running.Wait()
 	return e.free()
 }

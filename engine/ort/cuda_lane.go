@@ -48,7 +48,7 @@ type stationShape struct {
 
 // flight is a group on the device.
 type flight struct {
-	job     deviceJob
+	job     job
 	station *station
 	work    engine.Work
 	in, out int64 // bytes to and from the device
@@ -142,7 +142,7 @@ func (l *lane) serve() {
 			continue
 		}
 		if len(l.flying) == 0 {
-			j, ok := <-l.e.jobs
+			j, ok := <-l.e.slots.jobs
 			if !ok {
 				return
 			}
@@ -150,7 +150,7 @@ func (l *lane) serve() {
 			continue
 		}
 		select {
-		case j, ok := <-l.e.jobs:
+		case j, ok := <-l.e.slots.jobs:
 			if ok {
 				l.launch(j)
 				continue
@@ -162,7 +162,7 @@ func (l *lane) serve() {
 }
 
 // launch puts a group on the device, unless its batch is given up.
-func (l *lane) launch(j deviceJob) {
+func (l *lane) launch(j job) {
 	if j.slot.cancel.Load() {
 		l.finish(j.slot, engine.Work{}, nil)
 		return
@@ -212,27 +212,19 @@ func (l *lane) land() {
 	// it was done, or when its ids were asked for.
 	each := int64(done-max(asked, l.last)) / int64(g.n)
 	l.last = done
-	for _, row := range s.order[g.from : g.from+g.n] {
-		f.work.BucketNS[engine.Bucket(s.batch.Len(int(row)))] += each
-	}
+	s.charge(&f.work, g, each)
 	l.finish(s, f.work, nil)
 }
 
 // finish counts a group off.
-func (l *lane) finish(s *deviceSlot, w engine.Work, err error) {
-	s.mu.Lock()
-	s.work.Add(w)
-	if err != nil && s.err == nil {
-		s.err = err
-		s.cancel.Store(true)
+func (l *lane) finish(s *slot, w engine.Work, err error) {
+	if !s.count(w, err) {
+		return
 	}
-	s.mu.Unlock()
-	if s.pending.Add(-1) == 0 {
-		if !s.cancel.Load() {
-			l.e.clock.batch()
-		}
-		s.done <- struct{}{}
+	if !s.cancel.Load() {
+		l.e.clock.batch()
 	}
+	s.done <- struct{}{}
 }
 
 // shapeOf is the shape that a group runs in.
@@ -248,16 +240,8 @@ func (e *CUDAEncoder) shapeOf(g group) shape {
 func (l *lane) give(c *cuda.Context, f *flight) error {
 	e, s, st, g := l.e, f.job.slot, f.station, f.job.g
 	sh := e.shapeOf(g)
-	order := s.order[g.from : g.from+g.n]
-	f.work = engine.Work{Groups: 1, Padded: int64(sh.rows) * int64(sh.len), PaddedSq: int64(sh.rows) * int64(sh.len) * int64(sh.len)}
-	for _, row := range order {
-		n := int64(s.batch.Len(int(row)))
-		f.work.Real += n
-		f.work.RealSq += n * n
-	}
-	if flop := e.graph.FLOP; flop != nil {
-		f.work.FLOP = flop(sh.rows, sh.len)
-	}
+	order := s.of(g)
+	f.work = e.graph.work(s.batch, order, sh)
 	parts := make([][]byte, len(e.graph.Inputs))
 	for i, in := range e.graph.Inputs {
 		n := int64(sh.rows*sh.len) * in.size()
@@ -352,7 +336,7 @@ func (l *lane) run(i int, sh shape) (*deviceRun, error) {
 }
 
 // scatter moves the group's rows to their places in the batch, neighbours at once.
-func (l *lane) scatter(c *cuda.Context, st *station, s *deviceSlot, order []int32) error {
+func (l *lane) scatter(c *cuda.Context, st *station, s *slot, order []int32) error {
 	size := int64(s.out.Dim * s.out.Type.Size())
 	for i := 0; i < len(order); {
 		n := 1

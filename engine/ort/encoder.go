@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"encbench/engine"
@@ -29,33 +28,12 @@ type Encoder struct {
 	// own need a session each, because a session has one thread pool.
 	sessions []*session
 	alloc    engine.Allocator
-	slots    []slot
-	jobs     chan job
+	slots    slots
+	vectors  [][]float32 // of each slot
 	workers  sync.WaitGroup
 	sorter   sorter
-	closed   bool
 
 	create time.Duration
-}
-
-// slot is one batch in flight.
-type slot struct {
-	batch   *engine.Batch
-	order   []int32
-	groups  []group
-	out     []float32
-	pending atomic.Int32
-	cancel  atomic.Bool
-	done    chan struct{}
-
-	mu   sync.Mutex
-	work engine.Work
-	err  error
-}
-
-type job struct {
-	slot *slot
-	g    group
 }
 
 // Open creates the sessions for the graph and starts the workers. The weights stay
@@ -94,19 +72,14 @@ func Open(rt *Runtime, g Graph, opt Options) (*Encoder, error) {
 	}
 	e.create = time.Since(start)
 	e.graph.Bytes = nil
-	e.slots = make([]slot, opt.Slots)
-	for i := range e.slots {
-		e.slots[i].done = make(chan struct{}, 1)
-	}
-	// A batch has at most Batch groups, so Submit never blocks.
-	e.jobs = make(chan job, opt.Slots*l.Batch)
+	e.slots, e.vectors = newSlots(opt.Slots, l.Batch), make([][]float32, opt.Slots)
 	for i := range l.Workers {
 		w := &worker{enc: e, session: e.sessions[i%len(e.sessions)], runs: map[shape]*run{}}
 		e.workers.Add(1)
 		go func() {
 			defer e.workers.Done()
 			defer w.free()
-			for j := range e.jobs {
+			for j := range e.slots.jobs {
 				w.do(j)
 			}
 		}()
@@ -118,78 +91,46 @@ func Open(rt *Runtime, g Graph, opt Options) (*Encoder, error) {
 func (e *Encoder) Dim() int { return e.graph.Dim }
 
 // Slots gives the number of batches that may be in flight.
-func (e *Encoder) Slots() int { return len(e.slots) }
+func (e *Encoder) Slots() int { return len(e.slots.all) }
 
 // CreateTime is how long the sessions took to load, optimise and pre-pack.
 func (e *Encoder) CreateTime() time.Duration { return e.create }
 
 // Submit queues b's groups for the workers.
 func (e *Encoder) Submit(i int, b *engine.Batch) error {
-	if e.closed {
-		return errors.New("ort: submit after close")
-	}
-	if i < 0 || i >= len(e.slots) {
-		return fmt.Errorf("ort: slot %d of %d", i, len(e.slots))
-	}
-	s := &e.slots[i]
-	if s.batch != nil {
-		return fmt.Errorf("ort: slot %d submitted twice without a collect", i)
+	s, err := e.slots.idle(i)
+	if err != nil {
+		return err
 	}
 	if err := e.graph.check(b, e.opt.Layout.Batch); err != nil {
 		return err
 	}
-	rows := b.Rows()
-	s.batch, s.err, s.work = b, nil, engine.Work{}
-	s.cancel.Store(false)
-	s.order, s.groups = e.sorter.split(b.Off, e.opt.Layout.UBatch, s.order, s.groups)
-	if need := rows * e.graph.Dim; cap(s.out) < need {
-		s.out = make([]float32, need)
+	need := b.Rows() * e.graph.Dim
+	if cap(e.vectors[i]) < need {
+		e.vectors[i] = make([]float32, need)
 	}
-	s.out = s.out[:rows*e.graph.Dim]
-	s.pending.Store(int32(len(s.groups)))
-	for _, g := range s.groups {
-		e.jobs <- job{s, g}
-	}
+	e.slots.submit(s, b, engine.HostRows(e.vectors[i][:need], e.graph.Dim), &e.sorter, e.opt.Layout.UBatch)
 	return nil
 }
 
 // Collect waits for the slot's rows. When ctx ends first, groups that have not
 // started are dropped and the running ones are waited for.
 func (e *Encoder) Collect(ctx context.Context, i int) (engine.Rows, engine.Work, error) {
-	if i < 0 || i >= len(e.slots) {
-		return engine.Rows{}, engine.Work{}, fmt.Errorf("ort: slot %d of %d", i, len(e.slots))
-	}
-	s := &e.slots[i]
-	if s.batch == nil {
-		return engine.Rows{}, engine.Work{}, fmt.Errorf("ort: collect of idle slot %d", i)
-	}
-	var ended error
-	select {
-	case <-s.done:
-	case <-ctx.Done():
-		s.cancel.Store(true)
-		<-s.done
-		ended = ctx.Err()
-	}
-	s.batch = nil
-	if err := errors.Join(ended, s.err); err != nil {
+	s, _, err := e.slots.collect(ctx, i)
+	if err != nil {
 		return engine.Rows{}, engine.Work{}, err
 	}
-	return engine.HostRows(s.out, e.graph.Dim), s.work, nil
+	return s.out, s.work, nil
 }
 
 // Close ends the workers and frees the session.
 func (e *Encoder) Close() error {
-	if e.closed {
+	if e.slots.closed {
 		return nil
 	}
-	for i := range e.slots {
-		if e.slots[i].batch != nil {
-			return fmt.Errorf("ort: close with slot %d in flight", i)
-		}
+	if err := e.slots.close(); err != nil {
+		return err
 	}
-	e.closed = true
-	close(e.jobs)
 	e.workers.Wait()
 	return e.closeSessions()
 }

@@ -30,19 +30,9 @@ func (w *worker) do(j job) {
 		start := time.Now()
 		work, err = w.encode(s, j.g)
 		// In a padded group every row costs the same.
-		each := int64(time.Since(start)) / int64(j.g.n)
-		for _, row := range s.order[j.g.from : j.g.from+j.g.n] {
-			work.BucketNS[engine.Bucket(s.batch.Len(int(row)))] += each
-		}
+		s.charge(&work, j.g, int64(time.Since(start))/int64(j.g.n))
 	}
-	s.mu.Lock()
-	s.work.Add(work)
-	if err != nil && s.err == nil {
-		s.err = err
-		s.cancel.Store(true)
-	}
-	s.mu.Unlock()
-	if s.pending.Add(-1) == 0 {
+	if s.count(work, err) {
 		s.done <- struct{}{}
 	}
 }
@@ -53,30 +43,21 @@ func (w *worker) encode(s *slot, g group) (engine.Work, error) {
 	if err != nil {
 		return engine.Work{}, err
 	}
-	work := engine.Work{Groups: 1}
-	order := s.order[g.from : g.from+g.n]
+	order := s.of(g)
 	for i, row := range order {
 		ids := s.batch.Row(int(row))
 		w.fill(i*g.longest, g.longest, ids, s.batch, row)
 		if w.mem.lengths != nil {
 			w.mem.lengths[i] = int32(len(ids))
 		}
-		n := int64(len(ids))
-		work.Real += n
-		work.RealSq += n * n
 	}
-	long := int64(g.longest)
-	work.Padded = int64(g.n) * long
-	work.PaddedSq = int64(g.n) * long * long
-	if flop := w.enc.graph.FLOP; flop != nil {
-		work.FLOP = flop(g.n, g.longest)
-	}
+	work := w.enc.graph.work(s.batch, order, sh)
 	if err := w.session.run(r); err != nil {
 		return work, fmt.Errorf("encode %d rows of %d tokens: %w", g.n, g.longest, err)
 	}
 	dim := w.enc.graph.Dim
 	for i, row := range order {
-		dst := s.out[int(row)*dim : (int(row)+1)*dim]
+		dst := s.out.Float32(int(row))
 		if w.enc.graph.States {
 			states := w.mem.out[i*g.longest*dim : (i+1)*g.longest*dim]
 			pool(dst, states, s.batch.Len(int(row)), w.enc.graph.Pooling)
