@@ -111,6 +111,7 @@ func (s *shard) pass(ctx context.Context, q engine.Rows, which []wanted, k, most
 // begin puts the queries on the device and lays the pass's memory out.
 func (s *shard) begin(c *cuda.Context, p *passing, q engine.Rows) error {
 	n, wide := len(p.which), stride(s.opt.Dim)
+	s.marked = false // a pass that failed may have left it
 	p.found = make([]found, n)
 	for i := range p.found {
 		p.found[i].floor = kernels.Lowest
@@ -234,7 +235,7 @@ func (s *shard) over(c *cuda.Context, p *passing, at *place, first, n int64, str
 	wide := stride(s.opt.Dim)
 	rows := kernels.Matrix{At: at.rows, Rows: int(n), Dim: wide, Stride: wide, Elem: s.elem}
 	copies := rows
-	err := c.Record(s.times[0], s.work)
+	err := s.mark(c)
 	if s.elem == engine.F32 {
 		copies.At, copies.Elem = at.copies, engine.F16
 		if streamed && !p.rule {
@@ -271,39 +272,43 @@ func (s *shard) over(c *cuda.Context, p *passing, at *place, first, n int64, str
 		size := uintptr(s.elem.Size() * wide)
 		shifted.At = cuda.View(at.rows.Ptr-uintptr(first)*size, at.rows.Bytes)
 		exact := kernels.Exactness{Metric: int(s.opt.Metric), QueryNorms: p.norms, Norms: cuda.View(at.norms.Ptr-8*uintptr(first), at.norms.Bytes)}
-		if err := s.set.Rescore(c, s.work, p.wide, shifted, exact, &p.lists); err != nil {
+		if err := errors.Join(s.mark(c), s.set.Rescore(c, s.work, p.wide, shifted, exact, &p.lists)); err != nil {
 			return err
 		}
 	}
-	if err := errors.Join(
+	if err := errors.Join(s.mark(c),
 		s.set.Sort(c, s.work, len(p.which), &p.lists, p.most, p.take, p.best), c.Record(s.times[1], s.work),
 		c.ToHost(p.keys, p.best, s.work), c.ToHost(p.floors, p.lists.Threshold, s.work), c.Record(s.times[2], s.work), c.Sync(s.work),
 	); err != nil {
 		return err
 	}
-	if err := s.clock(c, len(p.keys)+len(p.floors)); err != nil {
+	out, err := c.Elapsed(s.times[1], s.times[2])
+	if err := errors.Join(err, s.lap(c)); err != nil {
 		return err
 	}
+	s.stats.Out.Bytes += int64(len(p.keys) + len(p.floors))
+	s.stats.Out.Time += out
 	if p.merge(s.measure) {
 		return c.ToDevice(p.lists.Threshold, p.floors, s.work)
 	}
 	return nil
 }
 
-// clock adds the times of a block.
-func (s *shard) clock(c *cuda.Context, bytes int) error {
-	search, err := c.Elapsed(s.times[0], s.times[1])
-	if err != nil {
-		return err
+// mark notes when the device begins with what the host gives it, once until the next lap.
+func (s *shard) mark(c *cuda.Context) error {
+	if s.marked {
+		return nil
 	}
-	out, err := c.Elapsed(s.times[1], s.times[2])
-	if err != nil {
-		return err
-	}
-	s.stats.Search += search
-	s.stats.Out.Bytes += int64(bytes)
-	s.stats.Out.Time += out
-	return nil
+	s.marked = true
+	return c.Record(s.times[0], s.work)
+}
+
+// lap adds the time from the mark to times[1], both of which the host has waited for.
+func (s *shard) lap(c *cuda.Context) error {
+	s.marked = false
+	took, err := c.Elapsed(s.times[0], s.times[1])
+	s.stats.Search += took
+	return err
 }
 
 // prime raises the thresholds by a sample of the rows, every so many: a part's best k are
@@ -369,7 +374,7 @@ func (s *shard) offer(c *cuda.Context, p *passing, part kernels.Block, exact ker
 		if err := p.ctx.Err(); err != nil {
 			return again, err
 		}
-		err := c.Fill(p.again, 0, s.work)
+		err := errors.Join(s.mark(c), c.Fill(p.again, 0, s.work))
 		if p.rule {
 			err = errors.Join(err, s.set.Exact(c, s.work, p.wide, part, exact, &p.lists))
 		} else {
@@ -377,8 +382,11 @@ func (s *shard) offer(c *cuda.Context, p *passing, part kernels.Block, exact ker
 		}
 		if err := errors.Join(err,
 			s.set.Compact(c, s.work, len(p.which), &p.lists, p.most, part.First, p.redo, p.again),
-			c.ToHost(p.flag, p.again, s.work), c.Sync(s.work),
+			c.Record(s.times[1], s.work), c.ToHost(p.flag, p.again, s.work), c.Sync(s.work),
 		); err != nil {
+			return again, err
+		}
+		if err := s.lap(c); err != nil {
 			return again, err
 		}
 		if binary.LittleEndian.Uint32(p.flag) == 0 {

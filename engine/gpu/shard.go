@@ -14,13 +14,14 @@ import (
 
 // shard is the rows of one device.
 type shard struct {
-	opt   Options
-	of    int // shards of the search
-	w     *cuda.Worker
-	set   *kernels.Set
-	work  *cuda.Stream // kernels, and copies of what they take and give
-	feed  *cuda.Stream // rows that are streamed
-	times [4]*cuda.Event
+	opt    Options
+	of     int // shards of the search
+	w      *cuda.Worker
+	set    *kernels.Set
+	work   *cuda.Stream   // kernels, and copies of what they take and give
+	feed   *cuda.Stream   // rows that are streamed
+	times  [3]*cuda.Event // of what the device does: its begin, its end, results on the host
+	marked bool           // the begin is noted
 
 	planned bool
 	plan    Plan

@@ -18,10 +18,8 @@ type Stats struct {
 	// Pageable are bytes of In that came from memory that could not be page-locked: they
 	// are slower, and run beside no search.
 	Pageable int64
-	// Search is from the first panel to the results of each block, by events of the device:
-	// what the host does between panels is in it.
-	Search time.Duration
-	Wall   time.Duration // of the passes; of all devices, the longest
+	Search   time.Duration // in kernels, by events of the device
+	Wall     time.Duration // of the passes; of all devices, the longest
 
 	devices int // that are added up
 }
