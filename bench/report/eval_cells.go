@@ -156,7 +156,7 @@ func evalFacts(r *eval.Record) []ledger {
 		{"prompts", promptText("query", p.Query) + "; " + promptText("document", p.Document)},
 		{"length", length},
 		{"vectors", join(", ", given(p.Pooling != "", p.Pooling+" pooling"), p.DType, dim, similarityText(p.Similarity))},
-		{"search", fmt.Sprintf("exact, the best %s a query", plural(int64(p.K), "document"))},
+		{"search", join(", ", "exact", given(len(r.Engine.Devices) > 0, "on "+r.Engine.Device), fmt.Sprintf("the best %s a query", plural(int64(p.K), "document")))},
 		{"averages", p.Convention},
 		{"intervals", fmt.Sprintf("95 %%, %s, seed %d", plural(int64(p.Resamples), "resample"), p.Seed)},
 		{"engine", join(", ", engineText(r.Engine), r.Engine.HowRun)},

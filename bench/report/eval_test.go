@@ -7,6 +7,7 @@ import (
 	"errors"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -202,3 +203,17 @@ func TestEvalErrors(t *testing.T) {
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+// The search is where the model runs, which its time cannot be read without.
+func TestEvalSearchDevice(t *testing.T) {
+	for devices, want := range map[string]string{"cpu": "exact, the best", "cuda:0,1": "exact, on cuda:0,1, the best"} {
+		r := quality()
+		if r.Engine.Device = devices; devices != "cpu" {
+			r.Engine.Devices = make([]bench.Device, 2)
+		}
+		facts := evalFacts(r)
+		if i := slices.IndexFunc(facts, func(l ledger) bool { return l.name == "search" }); i < 0 || !strings.HasPrefix(facts[i].text, want) {
+			t.Errorf("%s: %v", devices, facts)
+		}
+	}
+}
