@@ -71,10 +71,36 @@ type Record struct {
 	Done   []*Result `json:"sections"`
 }
 
-// same says whether a record is of the same program, device and sizes, so that a check
-// may go on from it.
-func (r *Record) same(o *Record) bool {
-	return r.Tool == o.Tool && r.UUID == o.UUID && r.Fake == o.Fake && r.Small == o.Small
+// ErrOther says that the record of an earlier start is of another device or of other sizes.
+var ErrOther = errors.New("the record there is of")
+
+// goOn takes over the sections of an earlier start. What another program found is of no
+// use for this one; what was found on another device, or with other sizes, is no earlier
+// start of this check, and stays.
+func (r *Record) goOn(before *Record) error {
+	if before == nil {
+		return nil
+	}
+	if before.UUID != r.UUID || before.Fake != r.Fake || before.Small != r.Small {
+		return fmt.Errorf("%w %s, and this check is of %s: name another file, or remove it", ErrOther, before.about(), r.about())
+	}
+	if before.Tool == r.Tool {
+		r.Done = before.Done
+	}
+	return nil
+}
+
+// about names the device and the sizes of a record.
+func (r *Record) about() string {
+	sizes := "whole"
+	if r.Small {
+		sizes = "small"
+	}
+	driver := ""
+	if r.Fake {
+		driver = " of the fake driver"
+	}
+	return fmt.Sprintf("%s%s (%s) in %s sizes", r.Device, driver, r.UUID, sizes)
 }
 
 // Section is a part of a check.
@@ -93,7 +119,7 @@ type Options struct {
 	// Runtime gives ONNX Runtime with its CUDA provider. Where it is nil or gives an error
 	// the encode section is left out.
 	Runtime func() (*ort.Runtime, error)
-	Before  *Record // of an earlier start; its sections are not run again where it is of the same check
+	Before  *Record // of an earlier start; its sections are not run again where the same program ran them; one of another device is refused
 	Again   bool    // run all of them again
 	// Began and Save are called before and after every section; they may be nil.
 	Began func(s Section, number, of int)

@@ -76,15 +76,27 @@ func TestChoose(t *testing.T) {
 }
 
 // A record is gone on from by the same program on the same device with the same sizes.
-func TestSame(t *testing.T) {
-	r := Record{Tool: "1 abc", UUID: "GPU-1"}
-	for _, o := range []Record{{Tool: "1 abd", UUID: "GPU-1"}, {Tool: "1 abc", UUID: "GPU-2"}, {Tool: "1 abc", UUID: "GPU-1", Fake: true}, {Tool: "1 abc", UUID: "GPU-1", Small: true}} {
-		if r.same(&o) {
-			t.Errorf("%+v is taken for %+v", o, r)
+// Another program begins it anew; that of another device or of other sizes stays.
+func TestGoOn(t *testing.T) {
+	now := Record{Tool: "1 abc", Device: "H100", UUID: "GPU-1"}
+	done := []*Result{{Section: "driver"}}
+	for _, c := range []struct {
+		before *Record
+		want   string
+		done   int
+	}{
+		{nil, "", 0},
+		{&Record{Tool: "1 abc", Device: "H100", UUID: "GPU-1", Done: done}, "", 1},
+		{&Record{Tool: "1 abd", Device: "H100", UUID: "GPU-1", Done: done}, "", 0},
+		{&Record{Tool: "1 abc", Device: "L4", UUID: "GPU-2", Done: done}, "the record there is of L4 (GPU-2) in whole sizes, and this check is of H100 (GPU-1) in whole sizes: name another file, or remove it", 0},
+		{&Record{Tool: "1 abc", Device: "H100", UUID: "GPU-1", Fake: true, Done: done}, "of H100 of the fake driver (GPU-1) in whole sizes", 0},
+		{&Record{Tool: "1 abc", Device: "H100", UUID: "GPU-1", Small: true, Done: done}, "of H100 (GPU-1) in small sizes, and", 0},
+	} {
+		r := now
+		err := r.goOn(c.before)
+		if len(r.Done) != c.done || (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %d sections, %v", c.before, len(r.Done), err)
 		}
-	}
-	if o := r; !r.same(&o) {
-		t.Error("a record is not the same as itself")
 	}
 }
 

@@ -56,8 +56,8 @@ func Run(ctx context.Context, opt Options) (*Record, error) {
 	if !r.Fake && !c.info.MIG {
 		c.part, _ = peak.GPU(c.info.Name)
 	}
-	if opt.Before != nil && opt.Before.same(r) {
-		r.Done = opt.Before.Done
+	if err := r.goOn(opt.Before); err != nil {
+		return nil, errors.Join(err, w.Close())
 	}
 	err = r.through(ctx, sections, c.opt, func(s Section, result *Result) error {
 		limited, cancel := context.WithTimeoutCause(ctx, s.limit, fmt.Errorf("took longer than the %v that it is given", s.limit))
@@ -93,7 +93,8 @@ func driver(ctx context.Context, c *check, r *Result) error {
 	var errs []error
 	for _, f := range cuda.Findings() {
 		r.fact("%s %s: %s", f.State, f.Name, f.Detail)
-		if f.State == cuda.Missing {
+		// Another device that cannot be used is no fault of this one.
+		if other := strings.HasPrefix(f.Name, "cuda:") && f.Name != fmt.Sprintf("cuda:%d", c.info.Ordinal); f.State == cuda.Missing && !other {
 			errs = append(errs, fmt.Errorf("%s: %s; %s", f.Name, f.Detail, f.Advice))
 		}
 	}

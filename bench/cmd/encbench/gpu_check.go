@@ -29,8 +29,9 @@ expects, rows that are streamed, and a model of random weights encoded in each t
 and way. Each section has a limit of its own.
 
 The record is written after every section. Started again with the same --out, a check
-goes on where it stopped; sections that found a fault run again. --only chooses sections
-by name: driver, kernels, copies, peak, search, overlap, encode. The last needs ONNX
+goes on where it stopped; sections that found a fault run again, and those of another
+version of encbench. A record of another device is left as it is: give each its own file.
+--only chooses sections by name: driver, kernels, copies, peak, search, overlap, encode. The last needs ONNX
 Runtime's CUDA provider ("encbench assets get cuda13") and is left out without it.
 
 On the fake driver of tests all sections run with small sizes, and rates mean nothing.`,
@@ -80,12 +81,15 @@ func (f *gpuCheckFlags) run(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
+	saved := false
 	if f.out != "" {
 		if opt.Before, err = readGPUCheck(f.out); err != nil {
 			return err
 		}
 		opt.Save = func(r *gpucheck.Record) error {
-			return out.replace(func(w io.Writer) error { return report.JSON(w, r) })
+			err := out.replace(func(w io.Writer) error { return report.JSON(w, r) })
+			saved = err == nil
+			return err
 		}
 	}
 	bar := a.progress()
@@ -94,13 +98,19 @@ func (f *gpuCheckFlags) run(ctx context.Context, a *app, args []string) error {
 	}
 	r, err := gpucheck.Run(ctx, opt)
 	bar.clear()
+	if errors.Is(err, gpucheck.ErrOther) {
+		return fmt.Errorf("--out %s: %w", f.out, err)
+	}
 	if r != nil {
 		writeGPUCheck(a.stdout, r)
-		if f.out != "" {
+		if saved {
 			fmt.Fprintf(a.stderr, "record written to %s\n", f.out)
 		}
 	}
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		if f.out == "" {
+			return errors.New("interrupted; without --out there is no record to go on from")
+		}
 		return errors.New("interrupted; the record holds the sections before, and the same command goes on from there")
 	}
 	return err

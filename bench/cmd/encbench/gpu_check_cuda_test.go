@@ -3,10 +3,13 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"encbench/bench/gpucheck"
 )
@@ -65,7 +68,7 @@ func TestDeviceGPUCheck(t *testing.T) {
 			}
 		}
 	}
-	// Nothing is left to do; another program's or device's record begins anew.
+	// Nothing is left to do.
 	if r = start(t, nil, append(check, "--only", "copies")...); r.code != 0 || len(read().Done) != 7 {
 		t.Errorf("again: exit %d, %s", r.code, r.stderr)
 	}
@@ -90,5 +93,45 @@ func TestDeviceGPUCheck(t *testing.T) {
 	}
 	if r := start(t, []string{"ENCBENCH_CUDA_DRIVER=/none.so"}, "gpu-check"); r.code != 1 || !strings.Contains(r.stderr, "--device cuda:0: no CUDA driver: /none.so") || !strings.Contains(r.stderr, "encbench doctor") {
 		t.Errorf("no driver: exit %d, %q", r.code, r.stderr)
+	}
+}
+
+// What is said of the record is so: it is of the one device, it was written, and it is
+// there to go on from.
+func TestDeviceGPUCheckRecord(t *testing.T) {
+	t.Chdir(t.TempDir())
+	two := []string{"ENCBENCH_FAKE_DEVICES=2", "ENCBENCH_FAKE_CAPABILITY_1=7.5"}
+	driver := strings.Fields("gpu-check --only driver --out")
+	r := start(t, two, append(driver, "c.json")...)
+	if r.code != 0 || !strings.Contains(r.stdout, "driver: passed") || !strings.Contains(r.stdout, "cuda:1 is a encbench fake device (sm_75)") || !strings.Contains(r.stderr, "record written to c.json") {
+		t.Errorf("beside a device that is too old: exit %d, %s\n%s", r.code, r.stderr, r.stdout)
+	}
+	before, err := os.ReadFile("c.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r = start(t, two[:1], append(driver, "c.json", "--device", "1")...)
+	if after, _ := os.ReadFile("c.json"); r.code != 1 || !bytes.Equal(before, after) || !strings.Contains(r.stderr, "--out c.json: the record there is of encbench fake device") || strings.Contains(r.stderr, "record written") {
+		t.Errorf("another device's record: exit %d, %s", r.code, r.stderr)
+	}
+	// The name is too long for that of the file before it is renamed.
+	r = start(t, nil, append(driver, strings.Repeat("x", 245))...)
+	if r.code != 1 || strings.Contains(r.stderr, "record written") || !strings.Contains(r.stderr, "file name too long") || !strings.Contains(r.stdout, "driver: passed") {
+		t.Errorf("not written: exit %d, %s", r.code, r.stderr)
+	}
+	s, err := buildStock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stderr bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), s.command, "gpu-check")
+	cmd.Env, cmd.Stderr = append(append(os.Environ(), s.env...), "ENCBENCH_FAKE_KERNEL=100000000"), &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer time.AfterFunc(2*time.Second, func() { cmd.Process.Signal(os.Interrupt) }).Stop()
+	cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(stderr.String(), "interrupted; without --out there is no record to go on from") {
+		t.Errorf("interrupted: exit %d, %s", code, stderr.String())
 	}
 }
