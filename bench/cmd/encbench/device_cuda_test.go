@@ -222,7 +222,12 @@ func TestDeviceEval(t *testing.T) {
 	if e := rec.Engine; e.Device != "cuda:0,1" || len(e.Devices) != 2 || e.Devices[1].MinCosine < 0.999 || e.Engaged != "float32" || rec.Model.Computed != "float32" {
 		t.Errorf("engine %+v", e)
 	}
-	r := start(t, append(env, "ENCBENCH_CUDA_DRIVER=/none.so", "ENCBENCH_ORT_LIBRARY="), strings.Fields("eval --data techdocs-qa --docs 20 --queries 5 --measures nDCG@10")...)
+	// Advice names a flag of the command.
+	r := start(t, env, strings.Fields("eval --data techdocs-qa --docs 20 --queries 5 --measures nDCG@10 --device cuda:0 --format json")...)
+	if r.code != 0 || !strings.Contains(r.stdout, "choose smaller groups (--batch-size)") {
+		t.Errorf("little memory: exit %d, %s\n%s", r.code, r.stderr, r.stdout)
+	}
+	r = start(t, append(env, "ENCBENCH_CUDA_DRIVER=/none.so", "ENCBENCH_ORT_LIBRARY="), strings.Fields("eval --data techdocs-qa --docs 20 --queries 5 --measures nDCG@10")...)
 	if r.code != 0 || !strings.Contains(r.stdout, "CUDA is off") || !strings.Contains(r.stdout, "no CUDA driver: /none.so") {
 		t.Errorf("no driver: exit %d, %s\n%s", r.code, r.stderr, r.stdout)
 	}
@@ -324,6 +329,7 @@ func TestDeviceSpeedFaults(t *testing.T) {
 		{"out of memory", []string{"ENCBENCH_FAKE_FAIL=cuMemAlloc_v2:2:2"}, "", 1, "2 CUDA_ERROR_OUT_OF_MEMORY"},
 		{"too little memory", []string{"ENCBENCH_FAKE_MEMORY=100000"}, "", 1, "bytes are free); runs of the longest rows may take up to "},
 		{"little memory", []string{"ENCBENCH_FAKE_MEMORY=20000000"}, "", 0, "device-memory: cuda:0: runs of the longest rows may take up to "},
+		{"advice", []string{"ENCBENCH_FAKE_MEMORY=20000000"}, "--format json", 0, "choose smaller groups (--ubatch-size)"},
 		{"int8", nil, "--dtype int8", 2, "int8 layers are for the processor: on a CUDA device use --dtype float16, bfloat16, tf32 or float32, or --device cpu"},
 		{"tf32 by the environment", []string{"NVIDIA_TF32_OVERRIDE=1"}, "", 2, "NVIDIA_TF32_OVERRIDE=1 makes products of float32 run in TF32: unset it, or use --dtype tf32"},
 		{"no tf32 by the environment", []string{"NVIDIA_TF32_OVERRIDE=0"}, "--dtype tf32", 2, "NVIDIA_TF32_OVERRIDE=0 switches TF32 off: unset it, or use --dtype float32"},

@@ -153,6 +153,7 @@ type deviceRun struct {
 	ubatch  int        // rows of a group; 0 = those of like length
 	longest int        // tokens of a row
 	graphs  bool       // captured, a run for each length bucket
+	smaller string     // the flag of the command that makes groups smaller
 }
 
 // deviceEncoder is a replica of a model on each device of a place.
@@ -181,7 +182,7 @@ func (d deviceRun) tight(info cuda.Info) string {
 	if need <= info.Memory {
 		return ""
 	}
-	return fmt.Sprintf("runs of the longest rows may take up to %s and the device has %s: should memory run out, choose smaller groups (--ubatch-size) or a --dtype of 16 bits", report.Size(need), report.Size(info.Memory))
+	return fmt.Sprintf("runs of the longest rows may take up to %s and the device has %s: should memory run out, choose smaller groups (%s) or a --dtype of 16 bits", report.Size(need), report.Size(info.Memory), d.smaller)
 }
 
 // open loads the model on every device. Close closes all of them.

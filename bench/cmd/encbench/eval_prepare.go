@@ -201,7 +201,7 @@ func (e *evalRun) openEncoder(ctx context.Context) (err error) {
 
 // openDevices is openEncoder on devices.
 func (e *evalRun) openDevices(ctx context.Context) error {
-	d := deviceRun{model: e.model, place: e.place, limit: feed.Limit{Rows: e.batch}, longest: max(e.tokens, e.queryTokens)}
+	d := deviceRun{model: e.model, place: e.place, limit: feed.Limit{Rows: e.batch}, longest: max(e.tokens, e.queryTokens), smaller: "--batch-size"}
 	o, err := e.app.encodeOn(ctx, d, e.dtype, e.ortLibrary, e.threads, func() error {
 		return e.admit(ctx, ort.Plan(e.threads, e.batch, 0), d.longest)
 	})

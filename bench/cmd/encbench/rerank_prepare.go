@@ -202,7 +202,7 @@ func (e *rerankRun) admit(ctx context.Context, layout ort.Layout) (err error) {
 
 // openDevices is openEncoder on devices.
 func (e *rerankRun) openDevices(ctx context.Context) error {
-	d := deviceRun{model: e.model, place: e.place, limit: feed.Limit{Rows: e.batch}, longest: e.tokens}
+	d := deviceRun{model: e.model, place: e.place, limit: feed.Limit{Rows: e.batch}, longest: e.tokens, smaller: "--batch-size"}
 	o, err := e.app.encodeOn(ctx, d, e.dtype, e.ortLibrary, e.threads, func() error {
 		return e.admit(ctx, ort.Plan(e.threads, e.batch, 0))
 	})

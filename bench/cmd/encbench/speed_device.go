@@ -39,7 +39,7 @@ func (s *speedRun) openDevices(ctx context.Context, a *arm) error {
 // deviceRun says how a configuration runs on its devices.
 func (s *speedRun) deviceRun(c config, m *loadedModel) (deviceRun, error) {
 	engaged, err := m.engaged(c.dtype)
-	return deviceRun{model: m, place: s.places[c.device], engaged: engaged, limit: c.limit(), ubatch: c.ubatch, longest: c.chunk, graphs: s.graphs}, err
+	return deviceRun{model: m, place: s.places[c.device], engaged: engaged, limit: c.limit(), ubatch: c.ubatch, longest: c.chunk, graphs: s.graphs, smaller: "--ubatch-size"}, err
 }
 
 // gateDevices is gate for a configuration on devices.
