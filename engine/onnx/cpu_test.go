@@ -13,8 +13,8 @@ import (
 )
 
 // TestCPUGraphsStay compares the bytes of every CPU form of every checkpoint in
-// engine/model/testdata with those of the release before there was another target:
-// optimised copies of them lie in caches under names that do not know of targets. The
+// engine/model/testdata with those on record, so that nothing done for another target
+// changes what a CPU computes. The
 // frequencies of rotary positions come from math.Pow, whose last bit is another where a
 // processor fuses products and sums, so graphs with them are compared on amd64 alone.
 func TestCPUGraphsStay(t *testing.T) {

@@ -59,8 +59,8 @@ func Memory(m *model.Model, opt Options, rows, length int) Footprint {
 		}
 		if a.Rope.Dim > 0 && !ropes[a.Rope] {
 			ropes[a.Rope] = true
-			// Cosines and sines, and the angles and both in float64 that they come from.
-			f.Computed += (2*floatBytes + 3*8) * int64(m.MaxPositions()) * int64(a.Rope.Dim) / 2
+			// Cosines and sines, and the angles of both and both in float64 that they come from.
+			f.Computed += (2*floatBytes + 4*8) * int64(m.MaxPositions()) * int64(a.Rope.Dim) / 2
 		}
 	}
 	for _, h := range m.Head {

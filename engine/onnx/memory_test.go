@@ -119,7 +119,7 @@ func TestMemoryOfWeights(t *testing.T) {
 	if want := int64(2 * 4 * (4*32*32 + 3*32*64)); f.Packed != want {
 		t.Errorf("matrices take %d bytes, want %d", f.Packed, want)
 	}
-	rope := int64(32 * m.MaxPositions() * 8 / 2)
+	rope := int64(40 * m.MaxPositions() * 8 / 2)
 	if want := int64(4<<20 + 2*(1<<18) + 2*4*128*32 + rope); f.Computed != want {
 		t.Errorf("what is computed takes %d bytes, want %d", f.Computed, want)
 	}

@@ -46,8 +46,11 @@ func (e *encoder) rotations(rope model.Rope) (cos, sin string) {
 			frequencies[i] = math.Pow(rope.Theta, -2*float64(i)/float64(rope.Dim))
 		}
 		angles := e.op(name+".angles", "Mul", []string{column, e.doubles(name+".frequencies", frequencies)})
-		for _, f := range []string{"Cos", "Sin"} {
-			e.op(name+"."+f, "Cast", []string{e.op(name+"."+f+".wide", f, []string{angles})}, attrInt("to", int64(Float32)))
+		// A cosine is the sine a quarter turn ahead: 1.26, the runtime for CUDA 12, has no Cos of
+		// float64 on the CPU, where the table is computed whatever the target.
+		ahead := e.op(name+".ahead", "Add", []string{angles, e.doubles(name+".quarter", []float64{math.Pi / 2})})
+		for _, f := range [][2]string{{".Cos", ahead}, {".Sin", angles}} {
+			e.op(name+f[0], "Cast", []string{e.op(name+f[0]+".wide", "Sin", []string{f[1]})}, attrInt("to", int64(Float32)))
 		}
 		return name
 	})
