@@ -179,6 +179,8 @@ func (d *device) mask(a model.Attention, r reach) int64 {
 		return n*4*8 + 2*int64(a.Heads)*n*d.size
 	case formOf(a, r) == blockedForm, d.opt.Plain:
 		return n*3*8 + 2*d.rows*n*(2+4+d.size)
+	case a.Causal && !r.last, !d.opt.Mask, d.opt.Compute == Float16 && a.HeadDim%8 == 0 && a.HeadDim <= 256:
+		return 0 // padding follows all tokens, is not there, or is said by lengths
 	}
 	return 2 * d.pairs(r) * d.size
 }

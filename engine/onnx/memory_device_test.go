@@ -69,3 +69,18 @@ func TestDeviceMemoryGrows(t *testing.T) {
 		}
 	}
 }
+
+// TestDeviceMemoryOfCausalLayers checks that no mask is counted where none is written: a
+// row of four times the tokens takes four times the memory, not sixteen times.
+func TestDeviceMemoryOfCausalLayers(t *testing.T) {
+	m := open(t, "../model/testdata/micro-qwen3-last")
+	for _, compute := range []ElemType{Float16, BFloat16} {
+		for _, mask := range []bool{false, true} {
+			opt := Options{Target: CUDA, Compute: compute, Mask: mask}
+			short, long := DeviceMemory(m, opt, 1, 8192).Run, DeviceMemory(m, opt, 1, 32768).Run
+			if long > 5*short {
+				t.Errorf("%+v: rows of 8,192 and 32,768 tokens take %d and %d bytes", opt, short, long)
+			}
+		}
+	}
+}
