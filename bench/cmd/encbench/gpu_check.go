@@ -31,8 +31,9 @@ and way. Each section has a limit of its own.
 The record is written after every section. Started again with the same --out, a check
 goes on where it stopped; sections that found a fault run again, and those of another
 version of encbench. A record of another device is left as it is: give each its own file.
---only chooses sections by name: driver, kernels, copies, peak, search, overlap, encode. The last needs ONNX
-Runtime's CUDA provider ("encbench assets get cuda13") and is left out without it.
+--only chooses sections by name: driver, kernels, copies, peak, search, overlap, encode.
+The last needs ONNX Runtime's CUDA provider ("encbench assets get cuda13") and is left
+out without it.
 
 On the fake driver of tests all sections run with small sizes, and rates mean nothing.`,
 	examples: []example{
