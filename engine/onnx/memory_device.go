@@ -28,8 +28,8 @@ const libraryBytes = 64 << 20
 // The model: all values of the part of a layer that has most (attention, feed-forward,
 // embedding or pooling) are alive at once, every operator writes a value of its own, all
 // masks are alive from the first layer to the last, and the arena, whose regions are as
-// large as was asked for and serve again only what fits, takes twice what is alive. Scores of all pairs of tokens
-// count where the attention is not known to go by tiles (onDevice).
+// large as was asked for and serve again only what fits, takes twice what is alive. Scores
+// of all pairs of tokens count where the attention is not known to go by tiles (onDevice).
 func DeviceMemory(m *model.Model, opt Options, rows, length int) DeviceFootprint {
 	if opt.Rows > 0 {
 		rows, length = opt.Rows, opt.Length
