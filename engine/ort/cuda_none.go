@@ -15,6 +15,9 @@ type CUDAEncoder struct{}
 // OpenCUDA needs CUDA: it always gives ErrNoCUDA.
 func OpenCUDA(*Runtime, Graph, CUDAOptions) (*CUDAEncoder, error) { return nil, ErrNoCUDA }
 
+// CUDA gives false.
+func (*Runtime) CUDA() (bool, error) { return false, nil }
+
 // Preload needs CUDA: it always gives ErrNoCUDA.
 func Preload([]string) error { return ErrNoCUDA }
 

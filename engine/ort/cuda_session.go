@@ -55,6 +55,21 @@ func openLibrary(rt *Runtime) (l library, err error) {
 	return l, err
 }
 
+// CUDA says whether the library was built with the CUDA provider. The libraries that the
+// provider needs may still be missing.
+func (rt *Runtime) CUDA() (bool, error) {
+	l, err := openLibrary(rt)
+	if err != nil {
+		return false, fmt.Errorf("ask ONNX Runtime for its providers: %w", err)
+	}
+	defer l.close()
+	var yes C.int
+	if err := text(provider, func(c *C.char) error { return status(C.encbench_ort_provides(l.o, c, &yes)) }); err != nil {
+		return false, fmt.Errorf("ask ONNX Runtime for its providers: %w", err)
+	}
+	return yes != 0, nil
+}
+
 func (l library) close() {
 	if l.o != nil {
 		C.encbench_ort_close(l.o)

@@ -27,6 +27,8 @@ enum {
 	API_ReleaseValue = 96,
 	API_ReleaseRunOptions = 97,
 	API_ReleaseSessionOptions = 100,
+	API_GetAvailableProviders = 125,
+	API_ReleaseAvailableProviders = 126,
 	API_AddSessionConfigEntry = 130,
 	API_RunWithBinding = 133,
 	API_CreateIoBinding = 134,
@@ -108,6 +110,18 @@ char *encbench_ort_open(encbench_ort **out, const char *path) {
 void encbench_ort_close(encbench_ort *o) {
 	FREE(o, ReleaseEnv, o->env);
 	free(o);
+}
+
+char *encbench_ort_provides(encbench_ort *o, const char *provider, int *yes) {
+	char **all;
+	int n;
+	*yes = 0;
+	char *err = CALL(o, GetAvailableProviders, (char ***, int *), &all, &n);
+	if (err)
+		return err;
+	for (int i = 0; i < n; i++)
+		*yes |= !strcmp(all[i], provider);
+	return CALL(o, ReleaseAvailableProviders, (char **, int), all, n);
 }
 
 char *encbench_ort_config_new(encbench_ort *o, encbench_ort_config **out) {

@@ -16,6 +16,9 @@ typedef struct encbench_ort_session encbench_ort_session;
 char *encbench_ort_open(encbench_ort **out, const char *path);
 void encbench_ort_close(encbench_ort *o);
 
+/* Whether the library was built with a provider; what that needs may be missing. */
+char *encbench_ort_provides(encbench_ort *o, const char *provider, int *yes);
+
 /* Options of a session: entries, and those of the CUDA provider, all at once. */
 char *encbench_ort_config_new(encbench_ort *o, encbench_ort_config **out);
 char *encbench_ort_config_set(encbench_ort_config *c, const char *key, const char *value);

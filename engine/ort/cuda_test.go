@@ -115,6 +115,23 @@ func provided(tb testing.TB) *Runtime {
 	return load(tb)
 }
 
+// A library says whether it was built with the provider.
+func TestRuntimeCUDA(t *testing.T) {
+	rt := provided(t)
+	if yes, err := rt.CUDA(); !yes || err != nil {
+		t.Errorf("%v, %v", yes, err)
+	}
+	if cuda.State().Fake {
+		if yes, err := (&Runtime{Path: os.Getenv(orttest.RealKey)}).CUDA(); yes || err != nil {
+			t.Errorf("the library for the processor: %v, %v", yes, err)
+		}
+	}
+	cudatest.Set(t, "ORT_FAIL", "GetAvailableProviders:1")
+	if _, err := rt.CUDA(); cuda.State().Fake && (err == nil || err.Error() != "ask ONNX Runtime for its providers: fault in GetAvailableProviders") {
+		t.Error(err)
+	}
+}
+
 // deviceGraph builds a checkpoint's graph for a device.
 func deviceGraph(tb testing.TB, name string, opt onnx.Options) Graph {
 	tb.Helper()

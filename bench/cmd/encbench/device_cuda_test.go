@@ -309,6 +309,17 @@ func TestDeviceAutoWithoutProvider(t *testing.T) {
 	if e := one.Engine; e.Device != "cpu" || !strings.HasPrefix(e.DeviceNote, want) || !strings.Contains(r.stderr, want) {
 		t.Errorf("device %s, %s; %s", e.Device, e.DeviceNote, r.stderr)
 	}
+	// A library of the user's for the processor is one to encode with there.
+	own := strings.TrimPrefix(env[0], orttest.RealKey+"=")
+	without := "encoding on a CUDA device needs ONNX Runtime's CUDA provider, which " + own + " was built without"
+	r = start(t, append(env, "ENCBENCH_ORT_LIBRARY="+own), strings.Fields("eval --data techdocs-qa --docs 20 --queries 5 --measures nDCG@10 --format json")...)
+	if r.code != 0 || !strings.Contains(r.stderr, "CUDA is off: "+without) {
+		t.Errorf("a library for the processor: exit %d, %s", r.code, r.stderr)
+	}
+	r = start(t, append(env, "ENCBENCH_ORT_LIBRARY="+own), "doctor")
+	if !strings.Contains(r.stdout, "note  provider   "+without) {
+		t.Errorf("doctor: exit %d, %s", r.code, r.stdout)
+	}
 }
 
 // What goes wrong on a device ends a measurement with the device's name and the reason,
@@ -325,7 +336,7 @@ func TestDeviceSpeedFaults(t *testing.T) {
 		want string
 	}{
 		{"no provider", []string{"ENCBENCH_ORT_LIBRARY=", "ENCBENCH_CACHE=" + t.TempDir(), "ENCBENCH_MODEL_DIR=" + assettest.Need(t, "all-minilm-l6-v2")}, "", 1, "encoding on a CUDA device needs ONNX Runtime's CUDA provider, which is not here: run `encbench assets get cuda12`"},
-		{"provider for the processor alone", []string{"ENCBENCH_ORT_LIBRARY=" + strings.TrimPrefix(env[0], orttest.RealKey+"=")}, "", 1, "CUDA provider"},
+		{"provider for the processor alone", []string{"ENCBENCH_ORT_LIBRARY=" + strings.TrimPrefix(env[0], orttest.RealKey+"=")}, "", 1, " was built without: name an onnxruntime-gpu with --ort-library"},
 		{"out of memory", []string{"ENCBENCH_FAKE_FAIL=cuMemAlloc_v2:2:2"}, "", 1, "2 CUDA_ERROR_OUT_OF_MEMORY"},
 		{"too little memory", []string{"ENCBENCH_FAKE_MEMORY=100000"}, "", 1, "bytes are free); runs of the longest rows may take up to "},
 		{"little memory", []string{"ENCBENCH_FAKE_MEMORY=20000000"}, "", 0, "device-memory: cuda:0: runs of the longest rows may take up to "},

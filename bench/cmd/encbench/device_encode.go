@@ -67,11 +67,30 @@ func (a *app) encodePlace(name, library string) (place, error) {
 	if err != nil || name != "auto" || len(p.cuda) == 0 {
 		return p, err
 	}
-	if _, _, err := a.cudaFiles(library); errors.Is(err, assets.ErrAbsent) || errors.Is(err, assets.ErrPlatform) {
-		p = place{name: "cpu", note: "CUDA is off: " + noProvider(err).Error()}
+	path, libraries, err := a.cudaFiles(library)
+	var off error
+	switch {
+	case errors.Is(err, assets.ErrAbsent) || errors.Is(err, assets.ErrPlatform):
+		off = noProvider(err)
+	case err == nil && len(libraries) == 0: // the user's own; what cannot be opened is told of later
+		if rt, err := ort.Load(path); err == nil {
+			off = withCUDA(rt)
+		}
+	}
+	if off != nil {
+		p = place{name: "cpu", note: "CUDA is off: " + off.Error()}
 		fmt.Fprintf(a.stderr, "%s\n", p.note)
 	}
 	return p, nil
+}
+
+// withCUDA says that a library of the user's was built for the processor alone.
+func withCUDA(rt *ort.Runtime) error {
+	yes, err := rt.CUDA()
+	if err == nil && !yes {
+		err = fmt.Errorf("encoding on a CUDA device needs ONNX Runtime's CUDA provider, which %s was built without: name an onnxruntime-gpu with --ort-library, or use --device cpu", rt.Path)
+	}
+	return err
 }
 
 // noProvider says what to do where cudaFiles found none.
@@ -106,7 +125,11 @@ func (a *app) cudaRuntime(own string) (*ort.Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ort.Load(path)
+	rt, err := ort.Load(path)
+	if err != nil {
+		return nil, err
+	}
+	return rt, withCUDA(rt)
 }
 
 // engaged is the type that products of a model run in on a device: that of its weights,

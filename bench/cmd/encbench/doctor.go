@@ -198,7 +198,15 @@ func (c *checkup) provider(own string) {
 	}
 	all, err := ort.Libraries(path, folders)
 	if errors.Is(err, ort.ErrNoProvider) {
-		return // a library for the processor, which the line of the runtime tells of
+		// A library for the processor, unless all is in one file.
+		if devices, none := cuda.Devices(); none == nil && len(devices) > 0 {
+			if rt, err := ort.Load(path); err == nil {
+				if err := withCUDA(rt); err != nil {
+					c.line("note", "provider", "%v", err)
+				}
+			}
+		}
+		return
 	}
 	if err != nil {
 		c.line("note", "provider", "%v", err)

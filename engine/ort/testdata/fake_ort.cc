@@ -84,6 +84,15 @@ template <class F> F driverFunction(const char *name) {
 			return s; \
 	} while (0)
 
+OrtStatus *providers(char ***out, int *n) noexcept {
+	FAULT("GetAvailableProviders");
+	static char cuda[] = "CUDAExecutionProvider", host[] = "CPUExecutionProvider", *all[] = {cuda, host};
+	*out = all, *n = 2;
+	return nullptr;
+}
+
+OrtStatus *releaseProviders(char **, int) noexcept { return nullptr; }
+
 OrtStatus *createOptions(OrtCUDAProviderOptionsV2 **out) noexcept {
 	FAULT("CreateCUDAProviderOptions");
 	*out = reinterpret_cast<OrtCUDAProviderOptionsV2 *>(new char);
@@ -361,6 +370,8 @@ void begin() {
 	real = fatal("its API", get()->GetApi(ORT_API_VERSION));
 	base = {getApi, get()->GetVersionString};
 	memcpy(static_cast<void *>(&api), real, sizeof api);
+	api.GetAvailableProviders = providers;
+	api.ReleaseAvailableProviders = releaseProviders;
 	api.CreateCUDAProviderOptions = createOptions;
 	api.UpdateCUDAProviderOptions = updateOptions;
 	api.ReleaseCUDAProviderOptions = releaseOptions;
