@@ -82,6 +82,8 @@ func driverFindings(d Driver) (out []Finding, ready bool) {
 	return append(out, f), true
 }
 
+const unknownAdvice = "look at nvidia-smi and the kernel's log (dmesg | grep NVRM)"
+
 // initAdvice says what to do about a code of cuInit.
 func initAdvice(code int) string {
 	switch code {
@@ -96,7 +98,7 @@ func initAdvice(code int) string {
 	case 999:
 		return "load the kernel module (nvidia-modprobe -u -c=0), or restart the machine"
 	}
-	return "look at nvidia-smi and the kernel's log (dmesg | grep NVRM)"
+	return unknownAdvice
 }
 
 // countFinding is how many devices the driver shows.
@@ -139,6 +141,8 @@ func deviceFinding(i Info, free, total int64, err error) Finding {
 	}
 	f.Detail = strings.Join(parts, ", ")
 	switch {
+	case err != nil && i.Major == 0: // it did not even say what it is
+		f.State, f.Detail, f.Advice = Missing, err.Error(), unknownAdvice
 	case i.Supported() != nil:
 		f.State, f.Detail, f.Advice = Missing, i.Supported().Error(), "leave it out with --device or CUDA_VISIBLE_DEVICES"
 	case err != nil:
@@ -151,7 +155,7 @@ func deviceFinding(i Info, free, total int64, err error) Finding {
 		case CodeECC:
 			f.Advice = "its memory has an error that ECC does not correct: reset it (nvidia-smi -r) or have it replaced"
 		default:
-			f.Advice = "look at nvidia-smi and the kernel's log (dmesg | grep NVRM)"
+			f.Advice = unknownAdvice
 		}
 	case float64(total-free) > takenShare*float64(total):
 		f.State = Warning

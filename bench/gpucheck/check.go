@@ -154,7 +154,10 @@ func choose(all []Section, only []string) ([]Section, error) {
 		return all, nil
 	}
 	var out []Section
-	for _, name := range only {
+	only = slices.Clone(only)
+	for i, name := range only {
+		name = strings.TrimSpace(name)
+		only[i] = name
 		if !slices.ContainsFunc(all, func(s Section) bool { return s.Name == name }) {
 			return nil, fmt.Errorf("no section %q: %s", name, names(all))
 		}

@@ -66,7 +66,7 @@ func TestThrough(t *testing.T) {
 
 func TestChoose(t *testing.T) {
 	all := []Section{{Name: "driver"}, {Name: "copies"}, {Name: "search"}}
-	got, err := choose(all, []string{"search", "driver"})
+	got, err := choose(all, []string{"search", " driver"})
 	if err != nil || names(got) != "driver, search" {
 		t.Errorf("%s, %v", names(got), err)
 	}

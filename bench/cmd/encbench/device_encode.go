@@ -6,12 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
-	"slices"
 	"time"
 
 	"encbench/bench"
-	"encbench/bench/assets"
 	"encbench/bench/env/nvidia"
 	"encbench/bench/env/peak"
 	"encbench/bench/report"
@@ -29,108 +26,6 @@ const dtypeTF32 = "tf32"
 // tf32Override is the variable by which NVIDIA's libraries switch TF32 on or off whatever
 // they are asked for.
 const tf32Override = "NVIDIA_TF32_OVERRIDE"
-
-// cuda13Driver is the version of the driver from which on it runs CUDA 13.
-const cuda13Driver = 13000
-
-// cudaGroups are the groups of assets that the driver runs, the best first.
-func cudaGroups() []string {
-	if cuda.State().Version >= cuda13Driver {
-		return []string{"cuda13", "cuda12"}
-	}
-	return []string{"cuda12"}
-}
-
-// cudaFiles finds ONNX Runtime with its CUDA provider: the library that the user names, or
-// the assets for the driver's version, with the libraries to be opened before it. The error
-// is assets.ErrAbsent where none is here.
-func (a *app) cudaFiles(own string) (path string, libraries []string, err error) {
-	if path, _, err = assets.Override("onnxruntime", own); err != nil || path != "" {
-		return path, nil, err
-	}
-	s, err := a.store()
-	if err != nil {
-		return "", nil, err
-	}
-	for _, g := range cudaGroups() {
-		if path, libraries, err = s.CUDA(g); !errors.Is(err, assets.ErrAbsent) {
-			return path, libraries, err
-		}
-	}
-	return "", nil, err
-}
-
-// encodePlace is placeOf for an encoder: auto takes the CPU, with a note of why, where
-// there are devices and no provider to encode on them.
-func (a *app) encodePlace(name, library string) (place, error) {
-	p, err := placeOf(name)
-	if err != nil || name != "auto" || len(p.cuda) == 0 {
-		return p, err
-	}
-	path, libraries, err := a.cudaFiles(library)
-	var off error
-	switch {
-	case errors.Is(err, assets.ErrAbsent) || errors.Is(err, assets.ErrPlatform):
-		off = noProvider(err)
-	case err == nil && len(libraries) == 0: // the user's own; what cannot be opened is told of later
-		if rt, err := ort.Load(path); err == nil {
-			off = withCUDA(rt)
-		}
-	}
-	if off != nil {
-		p = place{name: "cpu", note: "CUDA is off: " + off.Error()}
-		fmt.Fprintf(a.stderr, "%s\n", p.note)
-	}
-	return p, nil
-}
-
-// withCUDA says that a library of the user's was built for the processor alone.
-func withCUDA(rt *ort.Runtime) error {
-	yes, err := rt.CUDA()
-	if err == nil && !yes {
-		err = fmt.Errorf("encoding on a CUDA device needs ONNX Runtime's CUDA provider, which %s was built without: name an onnxruntime-gpu with --ort-library, or use --device cpu", rt.Path)
-	}
-	return err
-}
-
-// noProvider says what to do where cudaFiles found none.
-func noProvider(err error) error {
-	if errors.Is(err, assets.ErrPlatform) {
-		return fmt.Errorf("encoding on a CUDA device needs ONNX Runtime's CUDA provider, of which there is no package for %s/%s: name yours with --ort-library, or use --device cpu", runtime.GOOS, runtime.GOARCH)
-	}
-	return fmt.Errorf("encoding on a CUDA device needs ONNX Runtime's CUDA provider, which is not here: run `encbench assets get %s` (1.5 to 1.9 GB), name yours with --ort-library, or use --device cpu", cudaGroups()[0])
-}
-
-// providerFiles is cudaFiles with the folders of the libraries.
-func (a *app) providerFiles(own string) (path string, folders []string, err error) {
-	path, libraries, err := a.cudaFiles(own)
-	for _, l := range libraries {
-		if dir := filepath.Dir(l); !slices.Contains(folders, dir) {
-			folders = append(folders, dir)
-		}
-	}
-	return path, folders, err
-}
-
-// cudaRuntime opens ONNX Runtime with its CUDA provider. Its packages are large, and never
-// obtained unasked.
-func (a *app) cudaRuntime(own string) (*ort.Runtime, error) {
-	path, libraries, err := a.cudaFiles(own)
-	if errors.Is(err, assets.ErrAbsent) || errors.Is(err, assets.ErrPlatform) {
-		return nil, noProvider(err)
-	}
-	if err == nil && len(libraries) > 0 {
-		err = ort.Preload(libraries)
-	}
-	if err != nil {
-		return nil, err
-	}
-	rt, err := ort.Load(path)
-	if err != nil {
-		return nil, err
-	}
-	return rt, withCUDA(rt)
-}
 
 // engaged is the type that products of a model run in on a device: that of its weights,
 // or tf32 where dtype says so. An error is one of the command line.

@@ -189,7 +189,7 @@ func (c *checkup) provider(own string) {
 	switch {
 	case errors.Is(err, assets.ErrAbsent), errors.Is(err, assets.ErrPlatform):
 		if devices, none := cuda.Devices(); none == nil && len(devices) > 0 {
-			c.line("note", "provider", "%v", noProvider(err))
+			c.line("note", "provider", "%v", noProvider(err, cuda.State().Version))
 		}
 		return
 	case err != nil:
