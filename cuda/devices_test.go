@@ -97,6 +97,48 @@ func TestEverything(t *testing.T) {
 	cudatest.Clean(t)
 }
 
+// What belongs to one device is no use on another, and a kernel none without its module:
+// the fake driver refuses both as the driver does.
+func TestForeign(t *testing.T) {
+	cudatest.Set(t, "DEVICES", "2")
+	var kernel *cuda.Function
+	var event *cuda.Event
+	var module *cuda.Module
+	own, other := must[*cuda.Worker](t)(cuda.Open(0)), must[*cuda.Worker](t)(cuda.Open(1))
+	do(t, own, func(c *cuda.Context) error {
+		module = must[*cuda.Module](t)(c.Load("test kernels", []byte(ptx)))
+		kernel = must[*cuda.Function](t)(c.Function(module, "encbench_test_add"))
+		event = must[*cuda.Event](t)(c.NewEvent(true))
+		return nil
+	})
+	refused := func(what string, err error) {
+		if cuda.CodeOf(err) != 400 {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	launch := func(c *cuda.Context, s *cuda.Stream) error {
+		return c.Launch(kernel, cuda.Geometry{}, s, 0, 0, 0, cuda.Int(0), cuda.Float(1))
+	}
+	do(t, other, func(c *cuda.Context) error {
+		s := must[*cuda.Stream](t)(c.NewStream())
+		refused("a kernel of another device", launch(c, s))
+		refused("an event of another device", c.Record(event, s))
+		return c.Free(s)
+	})
+	do(t, own, func(c *cuda.Context) error {
+		s := must[*cuda.Stream](t)(c.NewStream())
+		if err := errors.Join(launch(c, s), c.Sync(s), c.Free(module)); err != nil {
+			return err
+		}
+		refused("a kernel of a module that is gone", launch(c, s))
+		return c.Free(s, event)
+	})
+	if err := errors.Join(own.Close(), other.Close()); err != nil {
+		t.Error(err)
+	}
+	cudatest.Clean(t)
+}
+
 // A device is lost while another works on.
 func TestOtherDevices(t *testing.T) {
 	cudatest.Set(t, "DEVICES", "3")

@@ -100,6 +100,7 @@ using Work = std::function<int()>;
 
 // Event is a place in a stream.
 struct Event {
+	Device *on;
 	std::mutex mutex;
 	std::condition_variable changed;
 	uint64_t asked = 0, passed = 0; // records asked for, and passed

@@ -10,18 +10,27 @@ namespace fake {
 
 namespace {
 
-struct Module {
-	std::set<std::string> entries;
-};
-
 // Function is a kernel as a module gives it.
 struct Function {
 	const Kernel *kernel;
+	Device *on;
 	int allowed = 48 << 10; // bytes of dynamic shared memory
 };
 
+struct Module {
+	Device *on;
+	std::set<std::string> entries;
+	std::map<std::string, std::unique_ptr<Function>> functions;
+};
+
 std::mutex mutex;
-std::map<std::string, std::unique_ptr<Function>> functions;
+std::set<const Function *> functions; // of modules that are loaded
+
+// known says whether a module that is loaded gave f.
+bool known(const Function *f) {
+	std::lock_guard<std::mutex> lock(mutex);
+	return functions.count(f);
+}
 
 const Kernel *kernel(const std::string &name) {
 	if (!encbench_fake_kernels)
@@ -91,8 +100,10 @@ int read(const std::string &text, Module *m, std::string *log) {
 }
 
 int launch(Function *f, const unsigned g[3], const unsigned b[3], unsigned cluster, unsigned shared, Stream *s, void **args) {
-	if (!f || !s)
+	if (!s || !known(f) || f->on != s->on)
 		return INVALID_HANDLE;
+	if (!current())
+		return INVALID_CONTEXT;
 	const Kernel *k = f->kernel;
 	uint64_t threads = uint64_t(b[0]) * b[1] * b[2];
 	if (!g[0] || !g[1] || !g[2] || !threads || g[1] > 65535 || g[2] > 65535 || (cluster && g[0] % cluster))
@@ -151,6 +162,7 @@ int cuModuleLoadDataEx(Module **m, const void *image, unsigned n, const int *opt
 	}
 	std::string log;
 	auto made = std::make_unique<Module>();
+	made->on = current();
 	int code = read(static_cast<const char *>(image), made.get(), &log);
 	if (to && room)
 		snprintf(to, room, "%s", log.c_str());
@@ -161,6 +173,11 @@ int cuModuleLoadDataEx(Module **m, const void *image, unsigned n, const int *opt
 int cuModuleUnload(Module *m) {
 	if (!m)
 		return INVALID_HANDLE;
+	{
+		std::lock_guard<std::mutex> lock(mutex);
+		for (auto &f : m->functions)
+			functions.erase(f.second.get());
+	}
 	delete m;
 	return enter("cuModuleUnload");
 }
@@ -172,18 +189,17 @@ int cuModuleGetFunction(Function **f, Module *m, const char *name) {
 	if (!m->entries.count(name))
 		return NOT_FOUND;
 	std::lock_guard<std::mutex> lock(mutex);
-	auto &made = functions[name];
-	if (!made) {
-		made = std::make_unique<Function>();
-		made->kernel = kernel(name);
-	}
+	auto &made = m->functions[name];
+	if (!made)
+		made = std::make_unique<Function>(Function{kernel(name), m->on});
+	functions.insert(made.get());
 	*f = made.get();
 	return OK;
 }
 
 int cuFuncGetAttribute(int *v, int attribute, Function *f) {
 	ENTER("cuFuncGetAttribute");
-	if (!f)
+	if (!known(f))
 		return INVALID_HANDLE;
 	switch (attribute) {
 	case 0: *v = f->kernel->most_threads; break;
@@ -197,7 +213,7 @@ int cuFuncGetAttribute(int *v, int attribute, Function *f) {
 
 int cuFuncSetAttribute(Function *f, int attribute, int v) {
 	ENTER("cuFuncSetAttribute");
-	if (!f)
+	if (!known(f))
 		return INVALID_HANDLE;
 	if (attribute != 8 || v > 232448)
 		return INVALID_VALUE;
@@ -207,7 +223,7 @@ int cuFuncSetAttribute(Function *f, int attribute, int v) {
 
 int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, Function *f, int threads, size_t shared) {
 	ENTER("cuOccupancyMaxActiveBlocksPerMultiprocessor");
-	if (!f)
+	if (!known(f))
 		return INVALID_HANDLE;
 	size_t each = shared + size_t(f->kernel->shared) + 1024;
 	*blocks = int(std::min(std::min(size_t(233472) / each, size_t(65536 / std::max(1, threads * f->kernel->registers))), size_t(2048 / std::max(1, threads))));

@@ -138,7 +138,8 @@ int cuEventCreate(Event **e, unsigned) {
 	ENTER("cuEventCreate");
 	if (!current())
 		return INVALID_CONTEXT;
-	*e = new Event;
+	*e = new Event{};
+	(*e)->on = current();
 	return OK;
 }
 
@@ -156,7 +157,7 @@ int cuEventDestroy_v2(Event *e) {
 
 int cuEventRecord(Event *e, Stream *s) {
 	ENTER("cuEventRecord");
-	if (!s || !e)
+	if (!s || !e || e->on != s->on)
 		return INVALID_HANDLE;
 	uint64_t number;
 	{
@@ -191,7 +192,7 @@ int cuEventSynchronize(Event *e) {
 
 int cuEventElapsedTime(float *ms, Event *from, Event *to) {
 	ENTER("cuEventElapsedTime");
-	if (!from || !to)
+	if (!from || !to || from->on != to->on)
 		return INVALID_HANDLE;
 	std::scoped_lock lock(from->mutex, to->mutex);
 	if (!from->asked || !to->asked)
