@@ -110,14 +110,19 @@ type Section struct {
 	run         func(ctx context.Context, c *check, r *Result) error
 }
 
+// LeftOut is the error of what cannot be tried, as it is not on this machine.
+type LeftOut struct{ Why error }
+
+func (e LeftOut) Error() string { return e.Why.Error() }
+
 // Options of a check.
 type Options struct {
 	Device int
 	Tool   string // version and commit, for the record
 	Small  bool   // sizes for the fake driver and for trying the check itself
 	Only   []string
-	// Runtime gives ONNX Runtime with its CUDA provider. Where it is nil or gives an error
-	// the encode section is left out.
+	// Runtime gives ONNX Runtime with its CUDA provider. Where it is nil or its error is a
+	// LeftOut the encode section is left out.
 	Runtime func() (*ort.Runtime, error)
 	Before  *Record // of an earlier start; its sections are not run again where the same program ran them; one of another device is refused
 	Again   bool    // run all of them again

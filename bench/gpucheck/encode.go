@@ -47,9 +47,12 @@ func encode(ctx context.Context, c *check, r *Result) (err error) {
 		return nil
 	}
 	rt, err := c.opt.Runtime()
-	if err != nil {
-		r.LeftOut = err.Error()
+	if left := (LeftOut{}); errors.As(err, &left) {
+		r.LeftOut = left.Error()
 		return nil
+	}
+	if err != nil {
+		return err
 	}
 	e := &encoding{check: c, rt: rt, rows: c.size(6, 128), length: c.size(24, 512)}
 	r.fact("ONNX Runtime %s", rt.Version)
@@ -64,7 +67,8 @@ func encode(ctx context.Context, c *check, r *Result) (err error) {
 	defer func() { err = errors.Join(err, e.m.Close()) }()
 	for _, dtype := range []string{"float16", "bfloat16", "tf32", "float32"} {
 		if dtype == "bfloat16" && cuda.State().Fake {
-			continue // the processor's provider stands in for the device's, and has no such kernels
+			r.fact("bfloat16: left out, as the processor's provider, which stands in for the device's, has no such kernels")
+			continue
 		}
 		if err := e.typed(ctx, r, dtype); err != nil {
 			return fmt.Errorf("%s: %w", dtype, err)

@@ -73,11 +73,14 @@ func (a *app) encodePlace(name, library string) (place, error) {
 	return p, nil
 }
 
+// errNoProvider: there is nothing to encode with on devices.
+var errNoProvider = errors.New("encoding on a CUDA device needs ONNX Runtime's CUDA provider")
+
 // withCUDA says that a library of the user's was built for the processor alone.
 func withCUDA(rt *ort.Runtime) error {
 	yes, err := rt.CUDA()
 	if err == nil && !yes {
-		err = fmt.Errorf("encoding on a CUDA device needs ONNX Runtime's CUDA provider, which %s was built without: name an onnxruntime-gpu with --ort-library, or use --device cpu", rt.Path)
+		err = fmt.Errorf("%w, which %s was built without: name an onnxruntime-gpu with --ort-library, or use --device cpu", errNoProvider, rt.Path)
 	}
 	return err
 }
@@ -86,12 +89,12 @@ func withCUDA(rt *ort.Runtime) error {
 func noProvider(err error, version int) error {
 	groups := cudaGroups(version)
 	if errors.Is(err, assets.ErrPlatform) {
-		return fmt.Errorf("encoding on a CUDA device needs ONNX Runtime's CUDA provider, of which there is no package for %s/%s: name yours with --ort-library, or use --device cpu", runtime.GOOS, runtime.GOARCH)
+		return fmt.Errorf("%w, of which there is no package for %s/%s: name yours with --ort-library, or use --device cpu", errNoProvider, runtime.GOOS, runtime.GOARCH)
 	}
 	if groups == nil {
-		return fmt.Errorf("encoding on a CUDA device needs ONNX Runtime's CUDA provider, and that a driver for CUDA 12, 525 or later; this one is for CUDA %d.%d: update it, or use --device cpu", version/1000, version%1000/10)
+		return fmt.Errorf("%w, and that a driver for CUDA 12, 525 or later; this one is for CUDA %d.%d: update it, or use --device cpu", errNoProvider, version/1000, version%1000/10)
 	}
-	return fmt.Errorf("encoding on a CUDA device needs ONNX Runtime's CUDA provider, which is not here: run `encbench assets get %s` (1.5 to 1.9 GB), name yours with --ort-library, or use --device cpu", groups[0])
+	return fmt.Errorf("%w, which is not here: run `encbench assets get %s` (1.5 to 1.9 GB), name yours with --ort-library, or use --device cpu", errNoProvider, groups[0])
 }
 
 // providerFiles is cudaFiles with the folders of the libraries.

@@ -71,7 +71,13 @@ func (f *gpuCheckFlags) run(ctx context.Context, a *app, args []string) error {
 	}
 	t := tool()
 	opt := gpucheck.Options{Device: f.device, Tool: strings.TrimSpace(t.Version + " " + t.Commit), Small: f.small, Only: f.only, Again: f.again}
-	opt.Runtime = func() (*ort.Runtime, error) { return a.cudaRuntime(f.ortLibrary) }
+	opt.Runtime = func() (*ort.Runtime, error) {
+		rt, err := a.cudaRuntime(f.ortLibrary)
+		if errors.Is(err, errNoProvider) {
+			err = gpucheck.LeftOut{Why: err}
+		}
+		return rt, err
+	}
 	if err := opt.Validate(); err != nil {
 		return &usageError{err}
 	}

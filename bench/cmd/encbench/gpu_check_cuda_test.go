@@ -42,6 +42,10 @@ func TestDeviceGPUCheck(t *testing.T) {
 		!strings.Contains(r.stdout, "\nencode: left out: encoding on a CUDA device needs ONNX Runtime's CUDA provider, which is not here: run `encbench assets get cuda") {
 		t.Errorf("no provider: exit %d, %s\n%s", r.code, r.stderr, r.stdout)
 	}
+	// One that is here and cannot be opened is a fault.
+	if r = start(t, []string{"ENCBENCH_ORT_LIBRARY=/none.so"}, "gpu-check", "--only", "encode"); r.code != 1 || !strings.Contains(r.stdout, "encode: FAILED") || !strings.Contains(r.stdout, "/none.so") {
+		t.Errorf("a library that is not there: exit %d, %s\n%s", r.code, r.stderr, r.stdout)
+	}
 	r = start(t, provided(t), check...)
 	whole := read()
 	if r.code != 0 || len(whole.Done) != 7 || !whole.Fake || !whole.Small || !whole.Done[5].Started.Equal(most.Done[5].Started) {
